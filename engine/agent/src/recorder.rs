@@ -261,7 +261,7 @@ impl Out {
 mod tests {
 	use super::*;
 	use crate::values::{COUNT, Owner};
-	use fathom_stream::{Decoder, Found, Item, Record, chunks};
+	use fathom_stream::{Decoder, Item, Record, Segment, chunks};
 	use proptest::prelude::*;
 	use std::collections::BTreeMap;
 
@@ -274,7 +274,7 @@ mod tests {
 		let mut points: BTreeMap<String, Vec<Point>> = BTreeMap::new();
 		let mut decoder = Decoder::new();
 		for found in chunks(&data) {
-			let Found::Chunk(chunk) = found else { panic!("{found:?}") };
+			let Segment::Chunk(chunk) = found else { panic!("{found:?}") };
 			let mut rows = decoder.rows(&chunk);
 			while let Some(item) = rows.next() {
 				match item.unwrap() {

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use fathom_stream::{Call, Chunk, CounterData, Decoder, Found, Item, Record, Unfinished, chunks};
+use fathom_stream::{Call, Chunk, CounterData, Decoder, Item, Record, Segment, Unfinished, chunks};
 use serde_json::{Map, Value, json};
 
 pub fn dump(file: &Path) -> Result<(), String> {
@@ -14,8 +14,8 @@ pub fn dump(file: &Path) -> Result<(), String> {
 	let mut decoder = Decoder::new();
 	for found in chunks(&data) {
 		let lines = match found {
-			Found::Chunk(chunk) => chunk_lines(&mut decoder, &chunk),
-			Found::Skipped(skip) => vec![json!({
+			Segment::Chunk(chunk) => chunk_lines(&mut decoder, &chunk),
+			Segment::Skipped(skip) => vec![json!({
 				"row": "skipped", "byte": skip.offset, "bytes": skip.bytes, "reason": skip.reason.to_string(),
 			})],
 		};

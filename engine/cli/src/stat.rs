@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use fathom_pack::{Run, Source};
-use fathom_stream::{Decoder, Found, Item, chunks};
+use fathom_stream::{Decoder, Item, Segment, chunks};
 use serde_json::{Value, json};
 
 #[derive(Default)]
@@ -83,8 +83,8 @@ fn add(sums: &mut Sums, file: &Path, data: &[u8]) {
 	};
 	for found in chunks(data) {
 		let chunk = match found {
-			Found::Chunk(chunk) => chunk,
-			Found::Skipped(skip) => {
+			Segment::Chunk(chunk) => chunk,
+			Segment::Skipped(skip) => {
 				damage(skip.offset, skip.bytes, skip.reason.to_string());
 				continue;
 			}

@@ -12,7 +12,7 @@ use arrow_array::types::{Float64Type, Int64Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, RecordBatch};
 use common::{Decoded, decode, finish, numbers, scratch, start, stream_files};
 use fathom_pack::{Options, Others, PackError, Step, pack, pack_in_shares, recover, share};
-use fathom_stream::{Found, chunks};
+use fathom_stream::{Segment, chunks};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 /// Ended is not compared where the clock of another core lagged: rows never go back in time.
@@ -138,7 +138,7 @@ fn calls_of_a_killed_program_last_until_it_died() {
 	recover(&run, &rings).unwrap();
 	let stream = stream_files(&folder).remove(0);
 	let data = fs::read(&stream).unwrap();
-	let Some(Found::Chunk(first)) = chunks(&data).next() else { panic!("no chunk") };
+	let Some(Segment::Chunk(first)) = chunks(&data).next() else { panic!("no chunk") };
 	let (began, monotonic) = (first.header.begin.realtime as i64, first.header.begin.monotonic);
 	pack(&run, &quiet()).unwrap();
 	let (open, stop, duration) = ends(&run, began);

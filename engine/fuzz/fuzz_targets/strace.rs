@@ -1,7 +1,7 @@
 //! `cargo fuzz run strace`, from engine/: any bytes as a log of strace; what comes of it is streams without damage.
 #![no_main]
 
-use fathom_stream::{Decoder, Found, chunks};
+use fathom_stream::{Decoder, Segment, chunks};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
@@ -9,7 +9,7 @@ fuzz_target!(|data: &[u8]| {
 	for stream in &streams {
 		let mut decoder = Decoder::new();
 		for found in chunks(stream) {
-			let Found::Chunk(chunk) = found else { panic!("{found:?}") };
+			let Segment::Chunk(chunk) = found else { panic!("{found:?}") };
 			let mut rows = decoder.rows(&chunk);
 			while let Some(row) = rows.next() {
 				assert!(row.is_ok(), "{row:?}");

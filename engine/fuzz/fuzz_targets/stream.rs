@@ -1,7 +1,7 @@
 //! `cargo fuzz run stream`, from engine/: any bytes as a stream file and as a ring.
 #![no_main]
 
-use fathom_stream::{Chunk, Decoder, Found, chunks, read_ring};
+use fathom_stream::{Chunk, Decoder, Segment, chunks, read_ring};
 use libfuzzer_sys::fuzz_target;
 
 fn read(decoder: &mut Decoder, chunk: &Chunk<'_>) {
@@ -14,11 +14,11 @@ fuzz_target!(|data: &[u8]| {
 	let mut bytes = 0;
 	for found in chunks(data) {
 		match found {
-			Found::Chunk(chunk) => {
+			Segment::Chunk(chunk) => {
 				bytes += chunk.bytes.len();
 				read(&mut decoder, &chunk);
 			}
-			Found::Skipped(skip) => bytes += skip.bytes as usize,
+			Segment::Skipped(skip) => bytes += skip.bytes as usize,
 		}
 	}
 	assert_eq!(bytes, data.len());

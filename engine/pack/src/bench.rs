@@ -14,9 +14,9 @@ use crate::columns::{OpNames, StreamFacts};
 use crate::define::{Definitions, Op};
 use crate::error::{At, PackError};
 use crate::image::{Content, Loaded};
-use crate::matched::Watched;
 use crate::run::{Image, Source, stream_name};
 use crate::runtime::Runtime;
+use crate::server_links::Watched;
 use crate::walk::{Row, Visitor, Walker};
 
 #[derive(Debug, Clone, Default)]

@@ -14,9 +14,9 @@ use crate::counters::{
 };
 use crate::define::{MAX_TARGETS, Op, Target};
 use crate::heat::{Bin, Heat, HeatKey, Moved};
-use crate::matched::{Meeting, Watched};
 use crate::own::{Nature, Tree};
 use crate::runtime::Runtime;
+use crate::server_links::{FileAccesses, Watched};
 use crate::shape::shape;
 use crate::survey::Interrupted;
 use crate::walk::{Row, State, Visitor};
@@ -118,7 +118,7 @@ pub struct Out {
 	pub links: LinkColumns,
 	pub counters: Counters,
 	pub heat: Heat,
-	pub meeting: Meeting,
+	pub file_accesses: FileAccesses,
 	/// Calls whose state is not `done`.
 	pub unfinished: u64,
 }
@@ -150,11 +150,11 @@ pub struct StreamRows<'r> {
 pub struct Pending {
 	calls: Vec<CallRow>,
 	/// In the order in which they came: as the calls ended.
-	came: Vec<Came>,
+	arrivals: Vec<Arrival>,
 }
 
 #[derive(Debug)]
-enum Came {
+enum Arrival {
 	/// Seq of a call.
 	Call(u64),
 	Counter(Counter),
@@ -169,7 +169,7 @@ pub struct Inside {
 
 impl Inside {
 	/// Changes kept at most, unless one call has more inside it.
-	const KEPT: usize = 1024;
+	const MOST_CHANGES: usize = 1024;
 
 	fn push(&mut self, seq: u64, op: Option<u16>) {
 		self.changes.push((seq, op));
@@ -186,7 +186,7 @@ impl Inside {
 
 	/// No call before this seq comes any more.
 	fn forget(&mut self, seq: u64) {
-		if self.changes.len() > Self::KEPT {
+		if self.changes.len() > Self::MOST_CHANGES {
 			let after = self.changes.partition_point(|change| change.0 <= seq);
 			self.changes.drain(..after.saturating_sub(1));
 		}
@@ -211,7 +211,12 @@ impl Visitor for Writing<'_, '_, '_> {
 	fn row(&mut self, row: &Row<'_>) {
 		let mut call = self.convert(row);
 		self.out.unfinished += u64::from(row.state != State::Done);
-		self.rows.maps.watched.note(&call, row.fields, &self.rows.facts, &mut self.out.meeting);
+		self.rows.maps.watched.note(
+			&call,
+			row.fields,
+			&self.rows.facts,
+			&mut self.out.file_accesses,
+		);
 		self.rows.largest_seq = self.rows.largest_seq.max(row.seq);
 		if row.depth > 0 {
 			self.rows.pending.push(call);
@@ -239,7 +244,7 @@ impl Visitor for Writing<'_, '_, '_> {
 				self.out.links.push(stream | link.seq, to, link);
 			}
 			Record::Counter(counter) if !self.rows.pending.calls.is_empty() => {
-				self.rows.pending.came.push(Came::Counter(counter.clone()));
+				self.rows.pending.arrivals.push(Arrival::Counter(counter.clone()));
 			}
 			Record::Counter(counter) => self.counter(counter),
 			Record::Tally(tally) => self.tally(tally),
@@ -413,8 +418,8 @@ impl Writing<'_, '_, '_> {
 
 	/// Writes the calls of one outermost call, or of several when one was lost.
 	fn flush(&mut self) {
-		let mut kept = std::mem::take(&mut self.rows.pending);
-		let pending = &mut kept.calls;
+		let mut batch = std::mem::take(&mut self.rows.pending);
+		let pending = &mut batch.calls;
 		pending.sort_unstable_by_key(|call| call.seq);
 		guess_starts(pending);
 		let mut open: Vec<usize> = Vec::new();
@@ -462,13 +467,13 @@ impl Writing<'_, '_, '_> {
 			pending[i].runtime = self.rows.is_runtime(&call, enclosing);
 			open.push(i);
 		}
-		for came in kept.came.drain(..) {
-			match came {
-				Came::Call(seq) => {
+		for arrival in batch.arrivals.drain(..) {
+			match arrival {
+				Arrival::Call(seq) => {
 					let at = place_of(pending, seq);
 					self.count(&pending[at], around[at]);
 				}
-				Came::Counter(counter) => self.counter(&counter),
+				Arrival::Counter(counter) => self.counter(&counter),
 			}
 		}
 		self.rows.inside.forget(pending.first().map_or(0, |first| first.seq));
@@ -479,7 +484,7 @@ impl Writing<'_, '_, '_> {
 			call.nested = call.nested.min(call.duration);
 			self.out.calls.push(&call);
 		}
-		self.rows.pending = kept;
+		self.rows.pending = batch;
 		self.hand_over();
 	}
 
@@ -636,7 +641,7 @@ impl ImageMaps<'_> {
 
 impl Pending {
 	fn push(&mut self, call: CallRow) {
-		self.came.push(Came::Call(call.seq));
+		self.arrivals.push(Arrival::Call(call.seq));
 		self.calls.push(call);
 	}
 }

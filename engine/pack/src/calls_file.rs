@@ -8,7 +8,7 @@ use arrow_schema::SchemaRef;
 use parquet::arrow::ArrowSchemaConverter;
 use parquet::arrow::add_encoded_arrow_schema_to_metadata;
 use parquet::arrow::arrow_writer::{ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves};
-use parquet::errors::Result;
+use parquet::errors::{ParquetError, Result};
 use parquet::file::writer::SerializedFileWriter;
 
 use crate::columns::{CallColumns, OFFSET_FROM, SCATTERED, STATES, call_schema};
@@ -80,9 +80,9 @@ impl<W: Write + Send> CallsFile<W> {
 		columns.look_over();
 		for (field, column) in self.schema.fields().iter().zip(&mut self.group) {
 			match column {
-				Column::Runs(runs) => fill(runs, columns, field.name(), texts),
+				Column::Runs(runs) => fill(runs, columns, field.name(), texts)?,
 				Column::Plain(writer) => {
-					let array = columns.array(field.name());
+					let array = columns.array(field.name())?;
 					for leaf in compute_leaves(field, &array)? {
 						writer.write(&leaf)?;
 					}
@@ -149,7 +149,7 @@ fn meaning(column: &str, texts: &OpTexts) -> Option<Meaning> {
 	})
 }
 
-fn fill(runs: &mut RunColumn, columns: &CallColumns, name: &str, texts: &OpTexts) {
+fn fill(runs: &mut RunColumn, columns: &CallColumns, name: &str, texts: &OpTexts) -> Result<()> {
 	use crate::columns::has;
 	let op = |numbers: &[u32], op: u16| numbers.get(usize::from(op)).copied();
 	let rows = columns.rows().iter();
@@ -168,8 +168,10 @@ fn fill(runs: &mut RunColumn, columns: &CallColumns, name: &str, texts: &OpTexts
 		"file" => runs.extend(rows.map(|row| row.if_has(has::FILE, row.file))),
 		"site" => runs.extend(rows.map(|row| row.if_has(has::SITE, row.site))),
 		"selection" => runs.extend(rows.map(|row| row.if_has(has::SELECTION, row.selection))),
-		_ => {
+		"offset_from" => {
 			runs.extend(rows.map(|row| row.if_has(has::OFFSET_FROM, u32::from(row.offset_from))));
 		}
+		_ => return Err(ParquetError::General(format!("calls have no column of runs {name}"))),
 	}
+	Ok(())
 }

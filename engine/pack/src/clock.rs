@@ -196,9 +196,9 @@ fn pick(points: &[(u64, u64)], rate: f64) -> Vec<Knot> {
 	for point in points {
 		let piece = point.1.saturating_sub(first.1) / stretch;
 		match best.last_mut() {
-			Some((last, kept)) if *last == piece => {
-				if late(point) < late(kept) {
-					*kept = *point;
+			Some((last, earliest)) if *last == piece => {
+				if late(point) < late(earliest) {
+					*earliest = *point;
 				}
 			}
 			_ => best.push((piece, *point)),

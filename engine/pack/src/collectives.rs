@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::clock::Line;
 use crate::merge::Merged;
-use crate::times::{Meeting, Member};
+use crate::times::{Member, SyncPoint};
 
 /// The same at every rank by local counting alone.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,14 +54,14 @@ impl Collectives {
 		let mut groups: BTreeMap<Key, Vec<Part>> = BTreeMap::new();
 		for (image, state) in merged.images.iter().enumerate() {
 			let definitions = &state.survey.definitions;
-			for (call, found) in state.survey.collectives.iter().enumerate() {
-				let Some(group) = definitions.groups.get(&found.holder) else { continue };
-				let Some(op) = definitions.ops.get(&found.op) else { continue };
+			for (call, collective) in state.survey.collectives.iter().enumerate() {
+				let Some(group) = definitions.groups.get(&collective.holder) else { continue };
+				let Some(op) = definitions.ops.get(&collective.op) else { continue };
 				let key = Key {
 					layer: op.layer.clone(),
 					group_hash: group.hash,
 					open_ordinal: group.ordinal,
-					ordinal: found.ordinal,
+					ordinal: collective.ordinal,
 				};
 				groups.entry(key).or_default().push(Part { image, call });
 			}
@@ -80,8 +80,8 @@ impl Collectives {
 	}
 
 	/// Opens: the calls in which ranks surely wait for each other, so that they can set clocks.
-	pub fn meetings(&self, merged: &Merged) -> Vec<Meeting> {
-		let mut meetings = Vec::new();
+	pub fn sync_points(&self, merged: &Merged) -> Vec<SyncPoint> {
+		let mut sync_points = Vec::new();
 		for (_, parts) in &self.groups {
 			let several = parts
 				.iter()
@@ -97,10 +97,10 @@ impl Collectives {
 					let call = &state.survey.collectives[part.call];
 					Member { clock: state.clock, began: call.began, ended: call.ended }
 				};
-				meetings.push(parts.iter().map(member).collect());
+				sync_points.push(parts.iter().map(member).collect());
 			}
 		}
-		meetings
+		sync_points
 	}
 
 	/// Rows in the order of their first enter, and for each image the number of each of its calls.

@@ -216,9 +216,9 @@ impl CallColumns {
 		}
 	}
 
-	/// A column of numbers.
-	pub fn array(&self, name: &str) -> ArrayRef {
-		match name {
+	/// A column of numbers, or of yes or no.
+	pub fn array(&self, name: &str) -> Result<ArrayRef, ArrowError> {
+		Ok(match name {
 			"id" => self.id(),
 			"stream" => self.shared::<UInt32Type>(|facts| facts.stream),
 			"process" => self.shared::<UInt32Type>(|facts| facts.process),
@@ -244,8 +244,9 @@ impl CallColumns {
 			"own_duration" => self.optional::<Int64Type>(has::OWN, |row| row.own_duration),
 			"topmost" => self.yes(has::TOPMOST, None),
 			"alone" => self.yes(has::ALONE, self.nulls(has::REQUEST)),
-			_ => self.runtime(),
-		}
+			"runtime" => self.runtime(),
+			_ => return Err(ArrowError::SchemaError(format!("calls have no column {name}"))),
+		})
 	}
 
 	/// All rows as Arrow arrays.
@@ -270,7 +271,7 @@ impl CallColumns {
 					choose(|row| row.offset_from, self.nulls(has::OFFSET_FROM), &OFFSET_FROM)?
 				}
 				"state" => choose(|row| row.state, None, &STATES)?,
-				name => self.array(name),
+				name => self.array(name)?,
 			});
 		}
 		self.clear();

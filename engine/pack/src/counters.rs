@@ -7,9 +7,9 @@ use std::hash::Hash;
 use fathom_stream::{BINS, FileData, Order, PatternCounts, Tally, size_bin};
 use serde::{Deserialize, Serialize};
 
+use crate::common_values::{CommonValues, Top, What};
 use crate::order::{join, single};
 use crate::shape::Shape;
-use crate::tops::{Top, Tops, What};
 
 pub const NO_FILE: u32 = u32::MAX;
 pub const NO_OP: u16 = u16::MAX;
@@ -160,7 +160,7 @@ pub struct Counters {
 	turn_index: HashMap<(u32, u32, u8), u32>,
 	/// Of each thread, object and layer: which way data went last.
 	turns: Vec<Option<Direction>>,
-	pub tops: Tops,
+	pub tops: CommonValues,
 }
 
 /// A call as `counters` sees it.
@@ -182,7 +182,7 @@ impl Default for Counters {
 			recent: [u32::MAX; RECENT],
 			turn_index: HashMap::new(),
 			turns: Vec::new(),
-			tops: Tops::default(),
+			tops: CommonValues::default(),
 		}
 	}
 }
@@ -359,7 +359,7 @@ impl Counters {
 	}
 }
 
-fn end_size_run(lane: &mut Lane, data: &mut DataSum, tops: &mut Tops) {
+fn end_size_run(lane: &mut Lane, data: &mut DataSum, tops: &mut CommonValues) {
 	let (size, calls) = lane.size_run;
 	data.sizes[size_bin(size)] += calls;
 	tops.add(lane.row, What::Size, size, calls);
@@ -514,7 +514,7 @@ mod tests {
 	type Row = (Key, u64, [u64; BINS], [u64; BINS], PatternCounts);
 	type Value = (Key, What, i64, u64, u64);
 
-	fn told(counters: Counters) -> (Vec<Row>, Vec<Value>) {
+	fn sorted_rows(counters: Counters) -> (Vec<Row>, Vec<Value>) {
 		let (rows, tops) = counters.into_rows();
 		let top = |top: &Top| (rows[top.row as usize].0, top.what, top.value, top.calls, top.bound);
 		let mut tops: Vec<_> = tops.iter().map(top).collect();
@@ -549,7 +549,7 @@ mod tests {
 				}
 			}
 			table.write(&mut mixed);
-			prop_assert_eq!(told(mixed), told(rows));
+			prop_assert_eq!(sorted_rows(mixed), sorted_rows(rows));
 		}
 	}
 }

@@ -103,10 +103,10 @@ impl Op {
 
 /// Streams of earlier versions say it by the kind alone.
 fn direction(record: &OpRecord<'_>) -> Option<Direction> {
-	let said = |flag| record.flags & flag != 0;
-	if said(OpRecord::READS) || record.kind == b"read" {
+	let flagged = |flag| record.flags & flag != 0;
+	if flagged(OpRecord::READS) || record.kind == b"read" {
 		Some(Direction::Read)
-	} else if said(OpRecord::WRITES) || record.kind == b"write" {
+	} else if flagged(OpRecord::WRITES) || record.kind == b"write" {
 		Some(Direction::Write)
 	} else {
 		None

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use fathom_stream::{Decoder, Found, Item, Record, chunks};
+use fathom_stream::{Decoder, Item, Record, Segment, chunks};
 
 use crate::clock::Kind;
 use crate::error::PackError;
@@ -23,7 +23,7 @@ pub fn find_ends(run: &Run, merged: &mut Merged, times: &Times) -> Result<Option
 	let all: Vec<usize> =
 		(0..merged.images.len()).filter(|&i| killed(merged, &merged.images[i])).collect();
 	if merged.processes.is_empty() {
-		return Ok(run.said_span().map(|(start, end)| end - start));
+		return Ok(run.recorded_span().map(|(start, end)| end - start));
 	}
 	let Some(span) = (!all.is_empty()).then(|| run.span()) else { return Ok(None) };
 	let untold = |&i: &usize| run.end_of(&merged.images[i].image).is_none();
@@ -49,9 +49,9 @@ fn last_looks(run: &Run) -> Result<HashMap<Key, u64>, PackError> {
 		let data = agent.source.read()?;
 		let mut series: HashMap<u32, Key> = HashMap::new();
 		let mut decoder = Decoder::new();
-		let whole = chunks(&data).filter_map(|found| match found {
-			Found::Chunk(chunk) => Some(chunk),
-			Found::Skipped(_) => None,
+		let whole = chunks(&data).filter_map(|segment| match segment {
+			Segment::Chunk(chunk) => Some(chunk),
+			Segment::Skipped(_) => None,
 		});
 		for chunk in whole {
 			let mut rows = decoder.rows(&chunk);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use fathom_stream::{Chunk, Found, Reason, Skip, chunks};
+use fathom_stream::{Chunk, Reason, Segment, Skip, chunks};
 
 use crate::error::PackError;
 use crate::run::Image;
@@ -40,45 +40,45 @@ impl Loaded {
 
 	pub fn content(&self) -> Content<'_> {
 		let mut skipped = Vec::new();
-		let mut found: BTreeMap<(u64, u64), (usize, Chunk<'_>)> = BTreeMap::new();
+		let mut by_key: BTreeMap<(u64, u64), (usize, Chunk<'_>)> = BTreeMap::new();
 		for (file, (_, data)) in self.files.iter().enumerate() {
 			for item in chunks(data) {
 				match item {
-					Found::Skipped(skip) => skipped.push((file, skip)),
-					Found::Chunk(chunk) if chunk.header.instance != self.instance => {
+					Segment::Skipped(skip) => skipped.push((file, skip)),
+					Segment::Chunk(chunk) if chunk.header.instance != self.instance => {
 						let bytes = chunk.bytes.len() as u64;
 						let skip = Skip { offset: chunk.offset, bytes, reason: Reason::Foreign };
 						skipped.push((file, skip));
 					}
-					Found::Chunk(chunk) => keep_better(&mut found, file, chunk),
+					Segment::Chunk(chunk) => keep_better(&mut by_key, file, chunk),
 				}
 			}
 		}
-		let chunks = found.len() as u64;
-		Content { streams: by_stream(found), skipped, chunks }
+		let chunks = by_key.len() as u64;
+		Content { streams: by_stream(by_key), skipped, chunks }
 	}
 }
 
 /// The same chunk twice: one that its process sealed counts more than a copy from the ring; of two alike
 /// the longer, which was written after an exec that failed.
 fn keep_better<'a>(
-	found: &mut BTreeMap<(u64, u64), (usize, Chunk<'a>)>,
+	by_key: &mut BTreeMap<(u64, u64), (usize, Chunk<'a>)>,
 	file: usize,
 	chunk: Chunk<'a>,
 ) {
 	let worth = |chunk: &Chunk<'_>| (!chunk.header.ring_copy(), chunk.header.committed);
 	let key = (chunk.header.stream, chunk.header.number);
-	match found.get(&key) {
+	match by_key.get(&key) {
 		Some((_, before)) if worth(before) >= worth(&chunk) => {}
 		_ => {
-			found.insert(key, (file, chunk));
+			by_key.insert(key, (file, chunk));
 		}
 	}
 }
 
-fn by_stream(found: BTreeMap<(u64, u64), (usize, Chunk<'_>)>) -> Vec<StreamChunks<'_>> {
+fn by_stream(by_key: BTreeMap<(u64, u64), (usize, Chunk<'_>)>) -> Vec<StreamChunks<'_>> {
 	let mut streams: Vec<StreamChunks<'_>> = Vec::new();
-	for ((id, _), (file, chunk)) in found {
+	for ((id, _), (file, chunk)) in by_key {
 		match streams.last_mut() {
 			Some(stream) if stream.id == id => stream.chunks.push(chunk),
 			_ => streams.push(StreamChunks { id, chunks: vec![chunk], file }),

@@ -61,10 +61,10 @@ fn bring_shared(part: &Run, streams: &Path, joined: &mut Joined) -> Result<(), P
 		joined.nodes += usize::from(!to.exists());
 		fs::create_dir_all(&to).at(&to)?;
 		for name in files.keys() {
-			let aside = to.join(format!("{name}.shared.tmp"));
-			write_new(&aside, &sink.read(node, name).at(&part.path)?).at(&aside)?;
-			bring(&aside, &to.join(name), joined)?;
-			fs::remove_file(&aside).at(&aside)?;
+			let staging = to.join(format!("{name}.shared.tmp"));
+			write_new(&staging, &sink.read(node, name).at(&part.path)?).at(&staging)?;
+			bring(&staging, &to.join(name), joined)?;
+			fs::remove_file(&staging).at(&staging)?;
 		}
 	}
 	Ok(())
@@ -113,10 +113,10 @@ fn bring(from: &Path, to: &Path, joined: &mut Joined) -> Result<(), PackError> {
 			return Ok(());
 		}
 	}
-	let aside = to.with_extension("join.tmp");
-	let (mut source, mut copy) = (File::open(from).at(from)?, create_new(&aside).at(&aside)?);
+	let staging = to.with_extension("join.tmp");
+	let (mut source, mut copy) = (File::open(from).at(from)?, create_new(&staging).at(&staging)?);
 	joined.bytes += io::copy(&mut source, &mut copy).at(from)?;
-	fs::rename(&aside, to).at(to)?;
+	fs::rename(&staging, to).at(to)?;
 	joined.files += 1;
 	Ok(())
 }

@@ -8,17 +8,17 @@ use std::time::UNIX_EPOCH;
 use fathom_sink::{open_kept, write_new};
 use rayon::prelude::*;
 
-use crate::carries;
+use crate::collective_links;
 use crate::collectives::{CallNumbers, CollectiveRow, Collectives};
 use crate::ends::find_ends;
 use crate::error::{At, PackError};
 use crate::heat;
 use crate::index::Index;
-use crate::matched;
 use crate::merge::{Merged, merge};
 use crate::progress::Progress;
 use crate::recover::{self, Recovered};
 use crate::run::{Image, Run};
+use crate::server_links;
 use crate::shares::{Folder, Others, Plan, SHARES, Step, write_parts};
 use crate::survey::{Survey, survey};
 use crate::tables::{ProcessFacts, Tables, duration, facts};
@@ -113,17 +113,17 @@ fn pack_locked(
 		remove_left(path);
 		return Ok(Packed { fresh: true, recovered, ..Packed::default() });
 	}
-	let aside = path.join(ASIDE);
-	remove(&aside)?;
+	let staging = path.join(STAGING);
+	remove(&staging)?;
 	remove_left(path);
-	make_folders(&aside)?;
-	let written = write_tables(&run, &aside, options, &recovered, others);
+	make_folders(&staging)?;
+	let written = write_tables(&run, &staging, options, &recovered, others);
 	if written.is_err() {
-		let _ = remove(&aside); // the reason counts, and the next pack removes it too
+		let _ = remove(&staging); // the reason counts, and the next pack removes it too
 	}
 	let packed = Packed { recovered, ..written? };
-	write_new(&aside.join(STAMP), (stamp + &inventory(&aside)?).as_bytes()).at(&aside)?;
-	swap(&aside, &tables, &path.join(OLD))?;
+	write_new(&staging.join(STAMP), (stamp + &inventory(&staging)?).as_bytes()).at(&staging)?;
+	swap(&staging, &tables, &path.join(OLD))?;
 	Ok(packed)
 }
 
@@ -181,7 +181,7 @@ impl Whole {
 	pub fn new(run: &Run, surveys: Vec<(Image, Survey)>) -> Result<Whole, PackError> {
 		let mut merged = merge(run, surveys, Index::read(&run.tables()))?;
 		let collectives = Collectives::find(&merged);
-		let times = times(run, &merged, &collectives.meetings(&merged));
+		let times = times(run, &merged, &collectives.sync_points(&merged));
 		let lasted = find_ends(run, &mut merged, &times)?;
 		let processes = facts(run, &merged, &times);
 		let (collective_rows, numbers) = collectives.rows(&merged, &times.lines);
@@ -211,13 +211,13 @@ impl Whole {
 		let (merged, times, facts) = (&self.merged, &self.times, &self.processes);
 		let tables = Tables { run, merged, times, folder, facts, lasted: self.lasted };
 		all.sort();
-		let mut carries = carries::find(merged, &self.collectives);
-		write_links(folder, "carries", &mut carries.links)?;
-		let meeting = std::mem::take(&mut all.meeting);
-		let (mut matches, unmatched) = matched::find(merged, &writer.watched, meeting);
+		let mut collective_links = collective_links::find(merged, &self.collectives);
+		write_links(folder, "carries", &mut collective_links.links)?;
+		let file_accesses = std::mem::take(&mut all.file_accesses);
+		let (mut matches, unmatched) = server_links::find(merged, &writer.watched, file_accesses);
 		write_links(folder, "matched", &mut matches)?;
 		fill_empty(folder)?;
-		let marks = [carries.mark(), matched::mark(unmatched)];
+		let marks = [collective_links.mark(), server_links::mark(unmatched)];
 		tables.write(&self.collective_rows, &all, writer.heat_width, &marks)?;
 		let missing = tables.missing().into_iter();
 		Ok(Packed {
@@ -254,7 +254,7 @@ fn stamp(run: &Run, recovered: &Recovered) -> String {
 }
 
 /// Tables that are being made, and those that they replace.
-const ASIDE: &str = "tables.tmp";
+const STAGING: &str = "tables.tmp";
 const OLD: &str = "tables.old";
 
 /// Removes what packers that were killed left; a share that still runs may keep some of it until the next pack.
@@ -262,7 +262,7 @@ fn remove_left(run: &Path) {
 	let whole = run.join("tables").is_dir();
 	for entry in fs::read_dir(run).into_iter().flatten().flatten() {
 		let name = entry.file_name();
-		if name == ASIDE || (name == OLD && whole) || name.to_string_lossy().starts_with(SHARES) {
+		if name == STAGING || (name == OLD && whole) || name.to_string_lossy().starts_with(SHARES) {
 			let _ = fs::remove_dir_all(entry.path());
 		}
 	}

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 
 use fathom_sink::write_new;
 use fathom_stream::{
-	Chunk, ChunkWriter, CounterTable, Decoder, FLAG_LAST, FLAG_RING_COPY, Found, Item, OpenCall,
-	RING_HEADER_BYTES, Reason, Ring, RingHeader, Unfinished, chunks, read_ring, ring_header,
+	Chunk, ChunkWriter, CounterTable, Decoder, FLAG_LAST, FLAG_RING_COPY, Item, OpenCall,
+	RING_HEADER_BYTES, Reason, Ring, RingHeader, Segment, Unfinished, chunks, read_ring,
+	ring_header,
 };
 
 use crate::alive::is_alive;
@@ -94,9 +95,9 @@ fn one(run: &Path, path: &Path, recovered: &mut Recovered) -> Result<(), PackErr
 	let tail = tail(&ring, &written, recovered);
 	if !tail.is_empty() {
 		let place = folder.join(format!("{name}.tail.fts"));
-		let aside = folder.join(format!("{name}.tail.{}.tmp", std::process::id()));
-		write_new(&aside, &tail).at(&aside)?;
-		fs::rename(&aside, &place).at(&place)?;
+		let staging = folder.join(format!("{name}.tail.{}.tmp", std::process::id()));
+		write_new(&staging, &tail).at(&staging)?;
+		fs::rename(&staging, &place).at(&place)?;
 	}
 	match fs::remove_file(path) {
 		Err(error) if error.kind() == ErrorKind::NotFound => {} // another reader did the same
@@ -183,9 +184,9 @@ fn write_once(path: &Path, bytes: &[u8]) -> Result<(), PackError> {
 /// calls that were open.
 fn tail(ring: &Ring<'_>, written: &[u8], recovered: &mut Recovered) -> Vec<u8> {
 	let in_file: Vec<Chunk<'_>> = chunks(written)
-		.filter_map(|found| match found {
-			Found::Chunk(chunk) => Some(chunk),
-			Found::Skipped(_) => None,
+		.filter_map(|segment| match segment {
+			Segment::Chunk(chunk) => Some(chunk),
+			Segment::Skipped(_) => None,
 		})
 		.collect();
 	let known: HashSet<(u64, u64)> =

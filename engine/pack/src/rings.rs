@@ -18,27 +18,27 @@ const MAGIC: &[u8] = b"FATHOMCP";
 ///
 /// It is no link, is this user's, and its control page names this run. Of a run that was moved since, or that has no
 /// page, it bears the name that `fathom run` gives it: /dev/shm/fathom.UID.ID.
-pub fn own(run: &Path, said: &Path, id: &str) -> Result<Option<PathBuf>, String> {
+pub fn own(run: &Path, path: &Path, id: &str) -> Result<Option<PathBuf>, String> {
 	let user = rustix::process::geteuid().as_raw();
-	let facts = match fs::symlink_metadata(said) {
+	let facts = match fs::symlink_metadata(path) {
 		Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
 		facts => facts.map_err(|error| error.to_string())?,
 	};
-	if !said.is_absolute() || !facts.is_dir() {
+	if !path.is_absolute() || !facts.is_dir() {
 		return Err("run.json names it for rings, but it is no folder".into());
 	}
 	if facts.uid() != user {
 		return Err("run.json names it for rings, but it belongs to another user".into());
 	}
-	let named = run_of(&said.join("control"), user);
+	let named = run_of(&path.join("control"), user);
 	if named.as_deref().is_some_and(|named| same(named, run)) {
-		return Ok(Some(said.to_owned()));
+		return Ok(Some(path.to_owned()));
 	}
 	if let Some(other) = named.filter(|named| named.is_dir()) {
 		return Err(format!("run.json names it for rings, but they are of {}", other.display()));
 	}
-	if said == Path::new(&format!("/dev/shm/fathom.{user}.{id}")) {
-		return Ok(Some(said.to_owned()));
+	if path == Path::new(&format!("/dev/shm/fathom.{user}.{id}")) {
+		return Ok(Some(path.to_owned()));
 	}
 	Err("run.json names it for rings, but no control page there is of this run".into())
 }

@@ -196,11 +196,11 @@ impl Run {
 	pub fn span(&self) -> Option<(i64, i64)> {
 		let json: serde_json::Value = serde_json::from_str(self.configuration.as_deref()?).ok()?;
 		let other = json.get("recorder").is_some() || json.get("attached").is_some();
-		json.get("end_ns").filter(|_| !other).and_then(|_| self.said_span())
+		json.get("end_ns").filter(|_| !other).and_then(|_| self.recorded_span())
 	}
 
 	/// The same of any run: all there is to say of one without a process.
-	pub fn said_span(&self) -> Option<(i64, i64)> {
+	pub fn recorded_span(&self) -> Option<(i64, i64)> {
 		let json: serde_json::Value = serde_json::from_str(self.configuration.as_deref()?).ok()?;
 		let start = json.get("start_ns")?.as_i64()?;
 		let end = json.get("end_ns").and_then(serde_json::Value::as_i64).unwrap_or(start);
@@ -361,11 +361,11 @@ mod tests {
 
 	#[test]
 	fn how_processes_ended() {
-		let found = ends("7.ab 100\n8.ab 200 1024\n9.ab 300 9\n\n1.0 x\n");
-		let end = |pid| found.get(&(pid, 0xab)).map(|end| (end.ns, end.status));
+		let by_process = ends("7.ab 100\n8.ab 200 1024\n9.ab 300 9\n\n1.0 x\n");
+		let end = |pid| by_process.get(&(pid, 0xab)).map(|end| (end.ns, end.status));
 		assert_eq!(end(7), Some((100, None)));
 		assert_eq!(end(8), Some((200, Some(4 << 8))));
 		assert_eq!(end(9), Some((300, Some(9))));
-		assert_eq!(found.len(), 3);
+		assert_eq!(by_process.len(), 3);
 	}
 }

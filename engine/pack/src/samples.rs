@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use fathom_stream::{Chunk, Decoder, Found, Item, Record, Samples, chunks};
+use fathom_stream::{Chunk, Decoder, Item, Record, Samples, Segment, chunks};
 
 use crate::clock::{Kind, realtime_offset};
 use crate::error::PackError;
@@ -80,10 +80,10 @@ impl Tables<'_> {
 		};
 		let mut strangers = HashSet::new();
 		let mut decoder = Decoder::new();
-		for found in chunks(data) {
-			let chunk = match found {
-				Found::Chunk(chunk) => chunk,
-				Found::Skipped(skip) => {
+		for segment in chunks(data) {
+			let chunk = match segment {
+				Segment::Chunk(chunk) => chunk,
+				Segment::Skipped(skip) => {
 					content.marks.push(damage(skip.offset, skip.bytes, skip.reason.to_string()));
 					continue;
 				}

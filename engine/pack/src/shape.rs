@@ -126,8 +126,8 @@ mod tests {
 				for amount in 1..20 {
 					let extent = shown[first + amount - 1] - shown[first] + 1;
 					let holes = extent > amount as i64;
-					let found = shape(Some(&view), Some(shown[first]), amount as i64);
-					assert_eq!(found, Shape::Known { extent, holes });
+					let computed = shape(Some(&view), Some(shown[first]), amount as i64);
+					assert_eq!(computed, Shape::Known { extent, holes });
 				}
 			}
 		}

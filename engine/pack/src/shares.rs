@@ -201,11 +201,11 @@ pub fn share(folder: &Path, step: Step, number: usize, jobs: usize) -> Result<()
 	threads(jobs)?.install(|| match step {
 		Step::Survey => {
 			let images = plan.surveyed(number);
-			let found: Vec<Survey> = survey_images(&run, &plan, images)?;
-			let aside = folder.join(unique());
-			save(&found, &aside)?;
+			let surveyed: Vec<Survey> = survey_images(&run, &plan, images)?;
+			let staging = folder.join(unique());
+			save(&surveyed, &staging)?;
 			let place = folder.join(format!("{}.{number}", step.name()));
-			fs::rename(&aside, &place).at(&place)
+			fs::rename(&staging, &place).at(&place)
 		}
 		Step::Write => write_share(folder, &run, &plan, number),
 	})
@@ -213,21 +213,21 @@ pub fn share(folder: &Path, step: Step, number: usize, jobs: usize) -> Result<()
 
 fn write_share(folder: &Path, run: &Run, plan: &Plan, number: usize) -> Result<(), PackError> {
 	let whole = Whole::new(run, surveys(folder, run, plan.shares)?)?;
-	let aside = folder.join(unique());
-	make_folders(&aside)?;
+	let staging = folder.join(unique());
+	make_folders(&staging)?;
 	let progress = Progress::new(false);
-	let writer = whole.writer(plan, &aside, &progress);
+	let writer = whole.writer(plan, &staging, &progress);
 	let parts = writer.parts(plan.shares * PARTS_OF_A_SHARE);
 	let events = |part: &Part| writer.events(part);
 	let mine = shared(&parts, plan.shares, events)[number].clone();
-	save(&write_parts(&writer, &parts[mine])?, &aside.join("sums"))?;
+	save(&write_parts(&writer, &parts[mine])?, &staging.join("sums"))?;
 	let place = folder.join(format!("{}.{number}", Step::Write.name()));
-	match fs::rename(&aside, &place) {
+	match fs::rename(&staging, &place) {
 		// Another worker, thought to be gone, did it as well.
 		Err(error)
 			if matches!(error.kind(), ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists) =>
 		{
-			fs::remove_dir_all(&aside).at(&aside)
+			fs::remove_dir_all(&staging).at(&staging)
 		}
 		done => done.at(&place),
 	}
@@ -243,16 +243,16 @@ pub fn write_parts(writer: &Writer<'_>, parts: &[Part]) -> Result<Written, PackE
 }
 
 fn surveys(folder: &Path, run: &Run, shares: usize) -> Result<Vec<(Image, Survey)>, PackError> {
-	let mut found: Vec<Survey> = Vec::with_capacity(run.images.len());
+	let mut merged: Vec<Survey> = Vec::with_capacity(run.images.len());
 	for share in 0..shares {
 		let path = folder.join(format!("{}.{share}", Step::Survey.name()));
-		found.extend(load::<Vec<Survey>>(&path)?);
+		merged.extend(load::<Vec<Survey>>(&path)?);
 	}
-	if found.len() != run.images.len() {
-		let reason = format!("{} surveys of {} processes", found.len(), run.images.len());
+	if merged.len() != run.images.len() {
+		let reason = format!("{} surveys of {} processes", merged.len(), run.images.len());
 		return Err(PackError::Data { path: folder.to_owned(), reason });
 	}
-	Ok(run.images.iter().cloned().zip(found).collect())
+	Ok(run.images.iter().cloned().zip(merged).collect())
 }
 
 /// A name that no other process takes, on any node.

@@ -46,8 +46,8 @@ pub fn align(clocks: usize, collectives: &[Vec<Passage>], span: (i64, i64)) -> V
 		});
 	}
 	// From the reference outwards; the best tied clock first.
-	while let Some((clock, found)) = next_clock(&aligned, collectives, span) {
-		aligned[clock] = Some(found);
+	while let Some((clock, alignment)) = next_clock(&aligned, collectives, span) {
+		aligned[clock] = Some(alignment);
 	}
 	let unbound = || Aligned {
 		correction: Correction::default(),
@@ -65,7 +65,7 @@ fn next_clock(
 ) -> Option<(usize, Aligned)> {
 	let open = (0..aligned.len()).filter(|&clock| aligned[clock].is_none());
 	open.filter_map(|clock| Some((clock, solve(clock, aligned, collectives, span)?)))
-		.min_by_key(|(_, found)| found.error.unwrap_or(i64::MAX))
+		.min_by_key(|(_, candidate)| candidate.error.unwrap_or(i64::MAX))
 }
 
 /// Bounds on what `clock` lacks, from every collective it shares with clocks that are aligned.
@@ -163,7 +163,7 @@ mod tests {
 	use super::*;
 
 	/// Collectives of two nodes, the second `skew` behind and drifting; each rank waits for the last.
-	fn meetings(count: i64, every: i64, skew: i64, drift: f64) -> Vec<Vec<Passage>> {
+	fn collectives(count: i64, every: i64, skew: i64, drift: f64) -> Vec<Vec<Passage>> {
 		let warped = |t: i64| t - skew - (t as f64 * drift) as i64;
 		(0..count)
 			.map(|i| {
@@ -182,8 +182,8 @@ mod tests {
 	fn skew_and_drift_are_found_within_the_bound() {
 		let (skew, drift) = (250_000_000, 80e-6);
 		let last = 600 * 100_000_000;
-		let found = align(2, &meetings(600, 100_000_000, skew, drift), (0, last));
-		let clock = &found[1];
+		let aligned = align(2, &collectives(600, 100_000_000, skew, drift), (0, last));
+		let clock = &aligned[1];
 		assert_eq!(clock.method, "collectives");
 		for t in (0..last).step_by(1_000_000_000) {
 			let warped = t - skew - (t as f64 * drift) as i64;
@@ -196,27 +196,27 @@ mod tests {
 
 	#[test]
 	fn a_clock_without_collectives_has_no_bound() {
-		let found = align(2, &[], (0, 1));
-		assert_eq!(found[1].error, None);
-		assert_eq!(found[1].method, "realtime");
+		let aligned = align(2, &[], (0, 1));
+		assert_eq!(aligned[1].error, None);
+		assert_eq!(aligned[1].method, "realtime");
 	}
 
 	#[test]
 	fn contradictions_are_not_believed() {
-		let meeting = |clock_1: i64| {
+		let collective = |clock_1: i64| {
 			vec![
 				Passage { clock: 0, enter: 1_000, leave: 2_000 },
 				Passage { clock: 1, enter: clock_1, leave: clock_1 + 100 },
 			]
 		};
-		let found = align(2, &[meeting(1_000), meeting(9_000_000)], (0, 10_000_000));
-		assert_eq!(found[1].method, "realtime");
+		let aligned = align(2, &[collective(1_000), collective(9_000_000)], (0, 10_000_000));
+		assert_eq!(aligned[1].method, "realtime");
 	}
 
 	#[test]
 	fn a_third_clock_is_reached_through_the_second() {
 		let passage = |clock, at: i64| Passage { clock, enter: at, leave: at + 100 };
-		let found = align(
+		let aligned = align(
 			3,
 			&[
 				vec![passage(0, 1_000), passage(1, 6_000)],
@@ -224,7 +224,7 @@ mod tests {
 			],
 			(0, 100_000),
 		);
-		let off = found[2].correction.apply(97_000) - 2_000;
-		assert!(off.abs() <= found[2].error.unwrap());
+		let off = aligned[2].correction.apply(97_000) - 2_000;
+		assert!(off.abs() <= aligned[2].error.unwrap());
 	}
 }

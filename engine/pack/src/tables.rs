@@ -611,14 +611,16 @@ pub fn starts(merged: &Merged) -> Vec<u64> {
 			(state.clock, state.start_tick(row.key.1), state.identity(row.key.1).start)
 		})
 		.collect();
-	for &(clock, first, said) in &facts {
-		if let Some(said) = said {
-			let earliest = owner.entry((clock, said)).or_insert(first);
+	for &(clock, first, recorded) in &facts {
+		if let Some(recorded) = recorded {
+			let earliest = owner.entry((clock, recorded)).or_insert(first);
 			*earliest = first.min(*earliest);
 		}
 	}
-	let start = |&(clock, first, said): &(usize, u64, Option<u64>)| match said {
-		Some(said) if said <= first && owner.get(&(clock, said)) == Some(&first) => said,
+	let start = |&(clock, first, recorded): &(usize, u64, Option<u64>)| match recorded {
+		Some(recorded) if recorded <= first && owner.get(&(clock, recorded)) == Some(&first) => {
+			recorded
+		}
 		_ => first,
 	};
 	facts.iter().map(start).collect()

@@ -19,7 +19,7 @@ pub struct Times {
 }
 
 /// The passages of one collective call that ranks wait in for each other.
-pub type Meeting = Vec<Member>;
+pub type SyncPoint = Vec<Member>;
 
 #[derive(Debug, Clone, Copy)]
 pub struct Member {
@@ -28,7 +28,7 @@ pub struct Member {
 	pub ended: u64,
 }
 
-pub fn times(run: &Run, merged: &Merged, meetings: &[Meeting]) -> Times {
+pub fn times(run: &Run, merged: &Merged, sync_points: &[SyncPoint]) -> Times {
 	let local: Vec<Line> =
 		(0..merged.clocks.len()).map(|clock| local_line(run, merged, clock)).collect();
 	let ticks = starts(merged);
@@ -40,15 +40,15 @@ pub fn times(run: &Run, merged: &Merged, meetings: &[Meeting]) -> Times {
 	let base = start(&local);
 	let by = |shift: i64| Correction { shift, ..Correction::default() };
 	let local: Vec<Line> = local.iter().map(|line| line.corrected(&by(-base))).collect();
-	let passages: Vec<Vec<Passage>> = meetings
+	let passages: Vec<Vec<Passage>> = sync_points
 		.iter()
-		.map(|meeting| {
+		.map(|sync_point| {
 			let passage = |member: &Member| Passage {
 				clock: member.clock,
 				enter: local[member.clock].ns(member.began),
 				leave: local[member.clock].ns(member.ended),
 			};
-			meeting.iter().map(passage).collect()
+			sync_point.iter().map(passage).collect()
 		})
 		.collect();
 	let aligned = align(local.len(), &passages, (0, span(merged, &local)));
@@ -61,8 +61,8 @@ pub fn times(run: &Run, merged: &Merged, meetings: &[Meeting]) -> Times {
 		let line = Line::identity().corrected(&by(shift));
 		line.corrected(&how.correction).corrected(&by(-zero))
 	});
-	let said = run.said_span().filter(|_| merged.processes.is_empty());
-	let started = said.map_or(base.saturating_add(zero), |(start, _)| start);
+	let recorded = run.recorded_span().filter(|_| merged.processes.is_empty());
+	let started = recorded.map_or(base.saturating_add(zero), |(start, _)| start);
 	Times { monotonic: monotonic.collect(), lines, aligned, started }
 }
 
@@ -80,16 +80,16 @@ fn samples(merged: &Merged, clock: usize) -> Vec<Clock> {
 
 /// Ticks to the node's own real-time clock.
 fn local_line(run: &Run, merged: &Merged, clock: usize) -> Line {
-	let own = || merged.images.iter().filter(|state| state.clock == clock);
+	let images_of_clock = || merged.images.iter().filter(|state| state.clock == clock);
 	let samples = samples(merged, clock);
 	let line = match merged.clocks[clock].kind {
 		Kind::Ticks => {
 			let node = run.nodes.get(merged.clock_nodes[clock]);
-			let said = own().find_map(|state| {
+			let ticks_per_second = images_of_clock().find_map(|state| {
 				let identities = state.survey.definitions.identities.values();
 				identities.map(|who| who.ticks_per_second as f64).find(|&hz| hz > 0.0)
 			});
-			Line::fit(&samples, node.and_then(|node| node.ticks_per_second).or(said))
+			Line::fit(&samples, node.and_then(|node| node.ticks_per_second).or(ticks_per_second))
 		}
 		Kind::Monotonic | Kind::Faked => Line::identity(),
 	};

@@ -75,7 +75,7 @@ fn worlds(members: &[Member<'_>]) -> Vec<Vec<usize>> {
 	let mut order: Vec<usize> = (0..members.len()).collect();
 	order.sort_by_key(|&at| (members[at].start, members[at].image));
 	let mut seen: HashMap<(u32, u32), Vec<(usize, u32)>> = HashMap::new();
-	let mut found: BTreeMap<(u32, usize), Vec<usize>> = BTreeMap::new();
+	let mut by_occurrence: BTreeMap<(u32, usize), Vec<usize>> = BTreeMap::new();
 	for at in order {
 		let member = &members[at];
 		let processes = seen.entry((member.size, member.rank)).or_default();
@@ -84,9 +84,9 @@ fn worlds(members: &[Member<'_>]) -> Vec<Vec<usize>> {
 			processes.push(member.process);
 			processes.len() - 1
 		});
-		found.entry((member.size, occurrence)).or_default().push(at);
+		by_occurrence.entry((member.size, occurrence)).or_default().push(at);
 	}
-	let mut worlds: Vec<Vec<usize>> = found.into_values().collect();
+	let mut worlds: Vec<Vec<usize>> = by_occurrence.into_values().collect();
 	worlds.sort_by_key(|world| world.iter().map(|&at| members[at].start).min());
 	worlds
 }

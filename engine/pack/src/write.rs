@@ -16,17 +16,17 @@ use crate::calls_file::{CallsFile, OpTexts};
 use crate::clock::Line;
 use crate::collectives::CallNumbers;
 use crate::columns::{LinkColumns, StreamFacts, arg_schema, link_schema};
+use crate::common_values::Top;
 use crate::counters::{Key, Sum};
 use crate::define::Op;
 use crate::error::{At, PackError};
 use crate::heat::{Bin, Heat, HeatKey};
 use crate::image::{Content, Loaded};
-use crate::matched::{Meeting, Watched};
 use crate::merge::{ImageState, Merged};
 use crate::output::properties;
 use crate::progress::Progress;
+use crate::server_links::{FileAccesses, Watched};
 use crate::survey::{Interrupted, ordered, ordinals};
-use crate::tops::Top;
 use crate::walk::Walker;
 
 /// Rows of one part: few enough that a reader can take them in parallel, enough that there are few files.
@@ -57,7 +57,7 @@ pub struct Written {
 	pub tops: Vec<(Key, Top, Option<String>)>,
 	pub heat: Vec<(HeatKey, i64, Bin)>,
 	/// Calls and operations of servers on the same files.
-	pub meeting: Meeting,
+	pub file_accesses: FileAccesses,
 	/// Calls whose state is not `done`.
 	pub unfinished: u64,
 }
@@ -73,14 +73,14 @@ impl Written {
 		}
 		self.sums.extend(sums);
 		self.heat.extend(out.heat.into_rows());
-		self.meeting.add(out.meeting);
+		self.file_accesses.add(out.file_accesses);
 	}
 
 	pub fn add(&mut self, other: Written) {
 		self.sums.extend(other.sums);
 		self.tops.extend(other.tops);
 		self.heat.extend(other.heat);
-		self.meeting.add(other.meeting);
+		self.file_accesses.add(other.file_accesses);
 		self.unfinished += other.unfinished;
 	}
 

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use fathom_stream::{Decoder, Found, Item, Record, UNKNOWN_OFFSET, chunks};
+use fathom_stream::{Decoder, Item, Record, Segment, UNKNOWN_OFFSET, chunks};
 use proptest::prelude::*;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -40,7 +40,7 @@ fn rows_of(streams: &[Vec<u8>]) -> Vec<Row> {
 		let (mut ops, mut objects) = (HashMap::new(), HashMap::new());
 		let mut decoder = Decoder::new();
 		for found in chunks(stream) {
-			let Found::Chunk(chunk) = found else { panic!("{found:?}") };
+			let Segment::Chunk(chunk) = found else { panic!("{found:?}") };
 			let mut items = decoder.rows(&chunk);
 			while let Some(item) = items.next() {
 				let (pid, tid) = (chunk.header.pid, chunk.header.tid);

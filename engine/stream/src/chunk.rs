@@ -185,7 +185,7 @@ pub struct Skip {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found<'a> {
+pub enum Segment<'a> {
 	Chunk(Chunk<'a>),
 	Skipped(Skip),
 }
@@ -203,22 +203,26 @@ pub struct Chunks<'a> {
 }
 
 impl<'a> Iterator for Chunks<'a> {
-	type Item = Found<'a>;
+	type Item = Segment<'a>;
 
-	fn next(&mut self) -> Option<Found<'a>> {
+	fn next(&mut self) -> Option<Segment<'a>> {
 		if self.at >= self.data.len() {
 			return None;
 		}
 		let reason = match read(self.data, self.at, Unsealed::Refuse) {
 			Ok(chunk) => {
 				self.at += chunk.bytes.len();
-				return Some(Found::Chunk(chunk));
+				return Some(Segment::Chunk(chunk));
 			}
 			Err(reason) => reason,
 		};
 		let begin = self.at;
 		self.at = self.next_good(begin + 1);
-		Some(Found::Skipped(Skip { offset: begin as u64, bytes: (self.at - begin) as u64, reason }))
+		Some(Segment::Skipped(Skip {
+			offset: begin as u64,
+			bytes: (self.at - begin) as u64,
+			reason,
+		}))
 	}
 }
 

@@ -1,6 +1,6 @@
 //! An agent's samples: what was written comes back, and a damaged chunk costs no other.
 
-use fathom_stream::{ChunkWriter, Decoder, Found, Header, Item, Record, Samples, Series, chunks};
+use fathom_stream::{ChunkWriter, Decoder, Header, Item, Record, Samples, Segment, Series, chunks};
 use proptest::prelude::*;
 
 #[derive(Debug, Clone)]
@@ -46,8 +46,8 @@ fn read(data: &[u8]) -> (Vec<String>, Vec<Samples>, u64) {
 	let mut decoder = Decoder::new();
 	for found in chunks(data) {
 		match found {
-			Found::Skipped(skip) => skipped += skip.bytes,
-			Found::Chunk(chunk) => {
+			Segment::Skipped(skip) => skipped += skip.bytes,
+			Segment::Chunk(chunk) => {
 				let mut rows = decoder.rows(&chunk);
 				while let Some(item) = rows.next() {
 					match item.map_err(|damage| damage.to_string()) {

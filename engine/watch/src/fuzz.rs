@@ -44,7 +44,7 @@ fn ring(random: &mut Random) -> Vec<u8> {
 	ring[16..24].copy_from_slice(&INSTANCE.to_le_bytes());
 	ring[24..28].copy_from_slice(&std::process::id().to_le_bytes());
 	for found in fathom_stream::chunks(&file) {
-		let fathom_stream::Found::Chunk(chunk) = found else { continue };
+		let fathom_stream::Segment::Chunk(chunk) = found else { continue };
 		let begin = ring.len();
 		ring.extend(chunk.bytes);
 		ring.resize(begin + BLOCK, 0);
@@ -156,8 +156,8 @@ fn a_torn_end_is_lost_only_without_a_tail() {
 	let file = good_file(&mut Random(7));
 	let last = fathom_stream::chunks(&file)
 		.filter_map(|found| match found {
-			fathom_stream::Found::Chunk(chunk) => Some(file.len() - chunk.bytes.len()),
-			fathom_stream::Found::Skipped(_) => None,
+			fathom_stream::Segment::Chunk(chunk) => Some(file.len() - chunk.bytes.len()),
+			fathom_stream::Segment::Skipped(_) => None,
 		})
 		.last()
 		.unwrap();

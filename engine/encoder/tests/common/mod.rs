@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use fathom_stream::{Decoder, Found, Item, chunks};
+use fathom_stream::{Decoder, Item, Segment, chunks};
 
 /// A directory of one test, empty at its begin.
 pub fn scratch(name: &str) -> PathBuf {
@@ -67,7 +67,7 @@ pub fn decode(files: &[PathBuf]) -> Decoded {
 	for file in files {
 		let data = fs::read(file).unwrap();
 		for found in chunks(&data) {
-			let Found::Chunk(chunk) = found else { panic!("{}: {found:?}", file.display()) };
+			let Segment::Chunk(chunk) = found else { panic!("{}: {found:?}", file.display()) };
 			let mut rows = decoder.rows(&chunk);
 			while let Some(item) = rows.next() {
 				match item.unwrap() {

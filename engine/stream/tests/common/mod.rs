@@ -243,13 +243,13 @@ impl Encoder {
 
 /// Everything the decoder makes of a file.
 pub fn decode(file: &[u8]) -> (Vec<Made>, Vec<fathom_stream::Skip>, usize) {
-	use fathom_stream::{Decoder, Found, Item, chunks};
+	use fathom_stream::{Decoder, Item, Segment, chunks};
 	let (mut made, mut skipped, mut damage) = (Vec::new(), Vec::new(), 0);
 	let mut decoder = Decoder::new();
 	for found in chunks(file) {
 		let chunk = match found {
-			Found::Chunk(chunk) => chunk,
-			Found::Skipped(skip) => {
+			Segment::Chunk(chunk) => chunk,
+			Segment::Skipped(skip) => {
 				skipped.push(skip);
 				continue;
 			}

@@ -41,7 +41,7 @@ impl What {
 	}
 }
 
-/// Of one value of one row of `counters`: it was met at least `calls - bound` and at most `calls` times.
+/// Of one value of one row of `counters`: it occurred at least `calls - bound` and at most `calls` times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Top {
 	pub row: u32,
@@ -52,7 +52,7 @@ pub struct Top {
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Met {
+struct Count {
 	calls: u64,
 	bound: u64,
 	/// Of what threads dropped: accounted for here, as the value is in their lists.
@@ -61,8 +61,8 @@ struct Met {
 
 /// Values of one process image.
 #[derive(Debug, Default)]
-pub struct Tops {
-	met: HashMap<(u32, What, i64), Met>,
+pub struct CommonValues {
+	counts: HashMap<(u32, What, i64), Count>,
 	/// What was dropped here had been met at most that often.
 	dropped: u64,
 	/// By stream: the same of what its thread dropped.
@@ -73,7 +73,7 @@ pub struct Tops {
 const MOST: usize = 1 << 18;
 const WRITTEN: usize = 16;
 
-impl Tops {
+impl CommonValues {
 	#[inline]
 	pub fn add(&mut self, row: u32, what: What, value: i64, calls: u64) {
 		if calls > 0 {
@@ -81,20 +81,20 @@ impl Tops {
 		}
 	}
 
-	fn entry(&mut self, row: u32, what: What, value: i64) -> &mut Met {
-		if self.met.len() >= MOST {
+	fn entry(&mut self, row: u32, what: What, value: i64) -> &mut Count {
+		if self.counts.len() >= MOST {
 			self.drop_rare();
 		}
-		let new = Met { calls: self.dropped, bound: self.dropped, listed: 0 };
-		self.met.entry((row, what, value)).or_insert(new)
+		let new = Count { calls: self.dropped, bound: self.dropped, listed: 0 };
+		self.counts.entry((row, what, value)).or_insert(new)
 	}
 
 	/// Half of the values go: those that were met least.
 	fn drop_rare(&mut self) {
-		let mut calls: Vec<u64> = self.met.values().map(|met| met.calls).collect();
+		let mut calls: Vec<u64> = self.counts.values().map(|count| count.calls).collect();
 		let half = calls.len() / 2;
 		let (_, &mut middle, _) = calls.select_nth_unstable(half);
-		self.met.retain(|_, met| met.calls > middle);
+		self.counts.retain(|_, count| count.calls > middle);
 		self.dropped = self.dropped.max(middle);
 	}
 
@@ -106,22 +106,22 @@ impl Tops {
 	/// What a thread counted.
 	pub fn tally(&mut self, stream: u32, row: u32, what: What, tally: &Tally) {
 		let listed = self.threads.get(&stream).copied().unwrap_or(0);
-		let met = self.entry(row, what, tally.value);
-		met.calls = met.calls.saturating_add(tally.calls);
-		met.bound = met.bound.saturating_add(tally.bound);
-		met.listed = met.listed.saturating_add(listed);
+		let count = self.entry(row, what, tally.value);
+		count.calls = count.calls.saturating_add(tally.calls);
+		count.bound = count.bound.saturating_add(tally.bound);
+		count.listed = count.listed.saturating_add(listed);
 	}
 
 	/// Of each row and kind those met most.
 	pub fn into_rows(self) -> Vec<Top> {
 		let dropped = self.threads.values().fold(0u64, |sum, n| sum.saturating_add(*n));
-		let top = |(&(row, what, value), met): (&(u32, What, i64), &Met)| {
-			let unseen = dropped.saturating_sub(met.listed);
+		let top = |(&(row, what, value), count): (&(u32, What, i64), &Count)| {
+			let unseen = dropped.saturating_sub(count.listed);
 			let (calls, bound) =
-				(met.calls.saturating_add(unseen), met.bound.saturating_add(unseen));
+				(count.calls.saturating_add(unseen), count.bound.saturating_add(unseen));
 			Top { row, what, value, calls, bound }
 		};
-		let mut all: Vec<Top> = self.met.iter().map(top).collect();
+		let mut all: Vec<Top> = self.counts.iter().map(top).collect();
 		all.sort_unstable_by_key(|top| {
 			(top.row, top.what, std::cmp::Reverse(top.calls), top.value)
 		});
@@ -142,23 +142,23 @@ mod tests {
 
 	#[test]
 	fn many_rare_values_do_not_hide_the_frequent_one() {
-		let mut tops = Tops::default();
+		let mut tops = CommonValues::default();
 		for value in 0..3 * MOST as i64 {
 			tops.add(0, What::Size, value, 1);
 			tops.add(0, What::Size, -4096, u64::from(value % 100 == 0));
 		}
-		let met = 3 * MOST as u64 / 100 + 1;
+		let occurrences = 3 * MOST as u64 / 100 + 1;
 		let rows = tops.into_rows();
 		let first = rows[0];
 		assert!(rows.len() <= WRITTEN);
 		assert_eq!(first.value, -4096);
-		assert!(first.calls - first.bound <= met && met <= first.calls);
+		assert!(first.calls - first.bound <= occurrences && occurrences <= first.calls);
 		assert!(first.bound < 10);
 	}
 
 	#[test]
 	fn what_a_thread_dropped_widens_the_bound_of_what_it_does_not_list() {
-		let mut tops = Tops::default();
+		let mut tops = CommonValues::default();
 		tops.add(0, What::Size, 8, 100);
 		tops.dropped(5, 7);
 		tops.tally(5, 0, What::Size, &Tally { value: 16, calls: 40, bound: 3, ..Tally::default() });

@@ -32,62 +32,63 @@ const NO_PLACE: u32 = 50;
 /// Calls of a run that are looked at, at most: 300 MiB.
 const MOST: usize = 4 << 20;
 
-/// What an op is here.
+/// What an op does to a file, and on which side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-enum Part {
+enum AccessKind {
 	Nothing,
 	Read,
 	Write,
 	/// May wait until what others wrote is stored: sync, close.
 	Waits,
-	/// Of a server.
-	ToldRead,
-	ToldWrite,
+	/// An operation of a server.
+	ServerRead,
+	ServerWrite,
 }
 
-/// Where the args `unit` and `stride` are of a server that was asked.
+/// Where the args `unit` and `stride` are of a server that reports its operations itself.
 type Striped = Option<(usize, usize)>;
 
-impl Part {
-	fn of(op: &Op) -> (Part, Striped) {
+impl AccessKind {
+	fn of(op: &Op) -> (AccessKind, Striped) {
 		let field = |name: &str| op.fields.iter().position(|field| field == name);
-		let part = match (op.layer.as_str(), op.kind.as_str()) {
+		let access_kind = match (op.layer.as_str(), op.kind.as_str()) {
 			("server", kind @ ("read" | "write")) => {
-				let told = if kind == "read" { Part::ToldRead } else { Part::ToldWrite };
+				let by_server =
+					if kind == "read" { AccessKind::ServerRead } else { AccessKind::ServerWrite };
 				return match (field("unit"), field("stride")) {
-					(Some(unit), Some(stride)) => (told, Some((unit, stride))),
-					_ => (Part::Nothing, None),
+					(Some(unit), Some(stride)) => (by_server, Some((unit, stride))),
+					_ => (AccessKind::Nothing, None),
 				};
 			}
-			("posix" | "stdio" | "aio" | "disk", "read") => Part::Read,
-			("posix" | "stdio" | "aio" | "disk", "write") => Part::Write,
-			("posix" | "stdio" | "aio" | "disk", "sync" | "close") => Part::Waits,
-			_ => Part::Nothing,
+			("posix" | "stdio" | "aio" | "disk", "read") => AccessKind::Read,
+			("posix" | "stdio" | "aio" | "disk", "write") => AccessKind::Write,
+			("posix" | "stdio" | "aio" | "disk", "sync" | "close") => AccessKind::Waits,
+			_ => AccessKind::Nothing,
 		};
-		(part, None)
+		(access_kind, None)
 	}
 
-	fn told(self) -> bool {
-		matches!(self, Part::ToldRead | Part::ToldWrite)
+	fn is_by_server(self) -> bool {
+		matches!(self, AccessKind::ServerRead | AccessKind::ServerWrite)
 	}
 
 	/// What a brick's access is.
-	fn of_brick(self) -> Part {
+	fn of_brick(self) -> AccessKind {
 		match self {
-			Part::Read => Part::ToldRead,
-			Part::Write => Part::ToldWrite,
-			_ => Part::Nothing,
+			AccessKind::Read => AccessKind::ServerRead,
+			AccessKind::Write => AccessKind::ServerWrite,
+			_ => AccessKind::Nothing,
 		}
 	}
 }
 
 /// A call or a server's operation on a file that both have.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub struct Met {
+pub struct FileAccess {
 	file: u32,
 	stream: u32,
 	process: u32,
-	part: Part,
+	kind: AccessKind,
 	seq: u64,
 	start: i64,
 	stop: i64,
@@ -100,26 +101,29 @@ pub struct Met {
 /// Which calls are to be looked at: those on files that a server has.
 #[derive(Debug, Default)]
 pub struct Watched {
-	parts: Vec<(Part, Striped)>,
+	op_kinds: Vec<(AccessKind, Striped)>,
 	/// By file: the one that it counts as.
 	files: Vec<Option<u32>>,
-	/// Processes that are servers that were asked.
-	asked: HashSet<u32>,
+	/// Servers that report their operations themselves.
+	server_processes: HashSet<u32>,
 	/// Processes that are bricks, and since when they were looked at.
 	bricks: HashMap<u32, i64>,
-	/// Their own files.
-	kept: HashSet<u32>,
+	/// Files that bricks store clients' files in.
+	brick_files: HashSet<u32>,
 }
 
 impl Watched {
 	pub fn new(merged: &Merged, lines: &[Line]) -> Watched {
-		let parts: Vec<_> = merged.ops.iter().map(Part::of).collect();
-		let told =
-			|op: &Op| merged.op_numbers.get(op).is_some_and(|&op| parts[usize::from(op)].0.told());
-		let mut asked = HashSet::new();
+		let op_kinds: Vec<_> = merged.ops.iter().map(AccessKind::of).collect();
+		let has_server_op = |op: &Op| {
+			merged.op_numbers.get(op).is_some_and(|&op| op_kinds[usize::from(op)].0.is_by_server())
+		};
+		let mut server_processes = HashSet::new();
 		let mut files = vec![None; merged.files.rows.len()];
-		for image in merged.images.iter().filter(|i| i.survey.definitions.ops.values().any(told)) {
-			asked.extend(&image.processes);
+		for image in
+			merged.images.iter().filter(|i| i.survey.definitions.ops.values().any(has_server_op))
+		{
+			server_processes.extend(&image.processes);
 			for file in image.objects.iter().filter_map(|object| object.1) {
 				files[file as usize] = Some(file);
 			}
@@ -128,32 +132,40 @@ impl Watched {
 		for (&file, &same) in bricks.files.iter().chain(&bricks.clients) {
 			files[file as usize] = Some(same);
 		}
-		let kept = bricks.files.into_keys().collect();
+		let brick_files = bricks.files.into_keys().collect();
 		let since = |(clock, tick): (usize, u64)| lines[clock].ns(tick);
 		let bricks = bricks.processes.iter().map(|(&process, &at)| (process, since(at))).collect();
-		Watched { parts, files, asked, bricks, kept }
+		Watched { op_kinds, files, server_processes, bricks, brick_files }
 	}
 
 	#[inline]
-	pub fn note(&self, call: &CallRow, fields: &[i64], facts: &StreamFacts, met: &mut Meeting) {
+	pub fn note(
+		&self,
+		call: &CallRow,
+		fields: &[i64],
+		facts: &StreamFacts,
+		accesses: &mut FileAccesses,
+	) {
 		let file = call.if_has(has::FILE, call.file).unwrap_or(u32::MAX);
 		if let Some(Some(same)) = self.files.get(file as usize) {
-			self.note_of_file(*same, call, fields, facts, met);
+			self.note_of_file(*same, call, fields, facts, accesses);
 		}
 	}
 
 	/// What it is, and the brick whose it is.
-	fn part(&self, call: &CallRow, process: u32) -> (Part, Striped, Option<u32>) {
-		let none = (Part::Nothing, None);
-		let (part, striped) = self.parts.get(usize::from(call.op)).copied().unwrap_or(none);
+	fn kind_of(&self, call: &CallRow, process: u32) -> (AccessKind, Striped, Option<u32>) {
+		let none = (AccessKind::Nothing, None);
+		let (kind, striped) = self.op_kinds.get(usize::from(call.op)).copied().unwrap_or(none);
 		if self.bricks.contains_key(&process) {
-			return (part.of_brick(), None, Some(process));
+			return (kind.of_brick(), None, Some(process));
 		}
 		// A server's access to its store, or somebody else's.
-		if part.told() != self.asked.contains(&process) || self.kept.contains(&call.file) {
-			return (Part::Nothing, None, None);
+		if kind.is_by_server() != self.server_processes.contains(&process)
+			|| self.brick_files.contains(&call.file)
+		{
+			return (AccessKind::Nothing, None, None);
 		}
-		(part, striped, None)
+		(kind, striped, None)
 	}
 
 	fn note_of_file(
@@ -162,25 +174,25 @@ impl Watched {
 		call: &CallRow,
 		fields: &[i64],
 		facts: &StreamFacts,
-		met: &mut Meeting,
+		accesses: &mut FileAccesses,
 	) {
-		let (part, striped, brick) = self.part(call, facts.process);
-		if part == Part::Nothing || call.error != 0 || call.start == i64::MIN {
+		let (kind, striped, brick) = self.kind_of(call, facts.process);
+		if kind == AccessKind::Nothing || call.error != 0 || call.start == i64::MIN {
 			return;
 		}
-		if met.all.len() >= MOST {
-			met.left_out += 1;
+		if accesses.all.len() >= MOST {
+			accesses.left_out += 1;
 			return;
 		}
 		let field = |at: usize| fields.get(at).copied().unwrap_or(0);
 		let (unit, stride) = striped.map_or((0, 0), |at| (field(at.0), field(at.1)));
 		let length = if call.valid & has::BYTES != 0 { call.bytes.max(0) } else { 0 };
 		let placed = call.valid & has::OFFSET != 0 && call.offset >= 0;
-		met.all.push(Met {
+		accesses.all.push(FileAccess {
 			file: same,
 			stream: facts.stream,
 			process: facts.process,
-			part,
+			kind,
 			seq: call.seq,
 			start: call.start,
 			stop: call.start.saturating_add(call.duration),
@@ -191,15 +203,15 @@ impl Watched {
 	}
 }
 
-/// What was noted.
+/// The accesses noted so far.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub struct Meeting {
-	all: Vec<Met>,
+pub struct FileAccesses {
+	all: Vec<FileAccess>,
 	left_out: i64,
 }
 
-impl Meeting {
-	pub fn add(&mut self, other: Meeting) {
+impl FileAccesses {
+	pub fn add(&mut self, other: FileAccesses) {
 		let room = MOST.saturating_sub(self.all.len());
 		self.left_out += other.left_out + other.all.len().saturating_sub(room) as i64;
 		self.all.extend(other.all.into_iter().take(room));
@@ -207,19 +219,22 @@ impl Meeting {
 }
 
 /// The links, and how many calls were not looked at.
-pub fn find(merged: &Merged, watched: &Watched, meeting: Meeting) -> (LinkColumns, i64) {
+pub fn find(merged: &Merged, watched: &Watched, accesses: FileAccesses) -> (LinkColumns, i64) {
 	let ids: HashMap<u32, u64> = merged.streams.iter().map(|(id, index)| (*index, *id)).collect();
-	let Meeting { mut all, left_out } = meeting;
-	all.sort_by_key(|met| (met.file, met.start, met.stream, met.seq));
+	let FileAccesses { mut all, left_out } = accesses;
+	all.sort_by_key(|access| (access.file, access.start, access.stream, access.seq));
 	let mut links = LinkColumns::default();
 	for of_file in all.chunk_by(|a, b| a.file == b.file) {
-		let servers: BTreeSet<Option<u32>> =
-			of_file.iter().filter(|met| met.part.told()).map(|met| met.brick).collect();
+		let servers: BTreeSet<Option<u32>> = of_file
+			.iter()
+			.filter(|access| access.kind.is_by_server())
+			.map(|access| access.brick)
+			.collect();
 		for server in servers {
 			let begin = server.and_then(|brick| watched.bricks.get(&brick)).copied();
 			let seen = seen_by(server, begin.unwrap_or(i64::MIN), of_file);
-			for Made { from, to, kind, bytes, percent } in of(&seen) {
-				let id = |met: &Met| u64::from(met.stream) << 40 | met.seq;
+			for ServerLink { from, to, kind, bytes, percent } in links_of_file(&seen) {
+				let id = |access: &FileAccess| u64::from(access.stream) << 40 | access.seq;
 				let to_stream = ids.get(&to.stream).copied().unwrap_or(0);
 				let link = Link { seq: 0, to_stream, to_seq: to.seq, kind, bytes, percent };
 				links.push(id(from), Some(id(to)), &link);
@@ -230,8 +245,10 @@ pub fn find(merged: &Merged, watched: &Watched, meeting: Meeting) -> (LinkColumn
 }
 
 /// The calls that this brick may have served, or the OSDs, and what it did.
-fn seen_by(brick: Option<u32>, begin: i64, all: &[Met]) -> Vec<Met> {
-	let its = |met: &&Met| if met.part.told() { met.brick == brick } else { met.stop > begin };
+fn seen_by(brick: Option<u32>, begin: i64, all: &[FileAccess]) -> Vec<FileAccess> {
+	let its = |access: &&FileAccess| {
+		if access.kind.is_by_server() { access.brick == brick } else { access.stop > begin }
+	};
 	all.iter().filter(its).copied().collect()
 }
 
@@ -247,58 +264,60 @@ pub fn mark(left_out: i64) -> Option<MarkRow> {
 	})
 }
 
-struct Made<'m> {
-	from: &'m Met,
-	to: &'m Met,
+struct ServerLink<'m> {
+	from: &'m FileAccess,
+	to: &'m FileAccess,
 	kind: u32,
 	bytes: u64,
 	percent: u32,
 }
 
 /// Of one file, calls and operations in the order of their starts.
-fn of(all: &[Met]) -> Vec<Made<'_>> {
+fn links_of_file(all: &[FileAccess]) -> Vec<ServerLink<'_>> {
 	let waits = Waits::new(all);
 	// The cache in front of OSDs forgets what is written over; GlusterFS sends it all on, in its order.
-	let each_stored = all.iter().any(|met| met.brick.is_some());
+	let each_stored = all.iter().any(|access| access.brick.is_some());
 	let (mut dirty, mut fetched) = (Extents::default(), Extents::default());
-	let mut made = Vec::new();
-	for (at, met) in in_order(all) {
-		match (met.part, met.bytes) {
-			(Part::Write, Some(bytes)) => {
-				dirty.put(bytes, at, |before| each_stored || all[before].stop > met.start);
+	let mut links = Vec::new();
+	for (at, access) in in_order(all) {
+		match (access.kind, access.bytes) {
+			(AccessKind::Write, Some(bytes)) => {
+				dirty.put(bytes, at, |before| each_stored || all[before].stop > access.start);
 			}
-			(Part::ToldRead, Some(bytes)) => fetched.put(bytes, at, |_| each_stored),
-			(Part::ToldWrite, bytes) => {
+			(AccessKind::ServerRead, Some(bytes)) => fetched.put(bytes, at, |_| each_stored),
+			(AccessKind::ServerWrite, bytes) => {
 				let first = |owners: &mut Vec<usize>| first_of_each(all, owners);
 				let owners = bytes.map(|bytes| dirty.take(bytes, first)).unwrap_or_default();
-				written(all, met, &owners, &waits, &mut made);
+				written(all, access, &owners, &waits, &mut links);
 			}
-			(Part::Read, Some(bytes)) => {
-				let there = |owners: &mut Vec<usize>| there_or_last(all, met, owners);
+			(AccessKind::Read, Some(bytes)) => {
+				let there = |owners: &mut Vec<usize>| there_or_last(all, access, owners);
 				for taken in fetched.take(bytes, there) {
-					made.push(read(&all[taken.owner], met, taken));
+					links.push(read(&all[taken.owner], access, taken));
 				}
 			}
 			_ => {}
 		}
 	}
-	made.extend(without_place(all));
-	made
+	links.extend(without_place(all));
+	links
 }
 
 /// A call's write counts from its start, its read at its end: what a server did for it has begun by then.
-fn in_order(all: &[Met]) -> Vec<(usize, &Met)> {
-	let mut order: Vec<(usize, &Met)> = all.iter().enumerate().collect();
-	order.sort_by_key(|(at, met)| (if met.part == Part::Read { met.stop } else { met.start }, *at));
+fn in_order(all: &[FileAccess]) -> Vec<(usize, &FileAccess)> {
+	let mut order: Vec<(usize, &FileAccess)> = all.iter().enumerate().collect();
+	order.sort_by_key(|(at, access)| {
+		(if access.kind == AccessKind::Read { access.stop } else { access.start }, *at)
+	});
 	order
 }
 
-fn overlap(a: &Met, b: &Met) -> bool {
+fn overlap(a: &FileAccess, b: &FileAccess) -> bool {
 	a.start < b.stop && b.start < a.stop
 }
 
 /// Whose write can be the next to be stored: of each process those that began before its earliest one had ended.
-fn first_of_each(all: &[Met], owners: &mut [usize]) -> Vec<usize> {
+fn first_of_each(all: &[FileAccess], owners: &mut [usize]) -> Vec<usize> {
 	let waits_for = |&one: &usize, &other: &usize| {
 		all[one].process == all[other].process && all[one].stop <= all[other].start
 	};
@@ -307,7 +326,7 @@ fn first_of_each(all: &[Met], owners: &mut [usize]) -> Vec<usize> {
 }
 
 /// What a call read is what was fetched while it was there, else what was fetched last; all before is out of date.
-fn there_or_last(all: &[Met], call: &Met, owners: &mut Vec<usize>) -> Vec<usize> {
+fn there_or_last(all: &[FileAccess], call: &FileAccess, owners: &mut Vec<usize>) -> Vec<usize> {
 	let last = owners.last().copied();
 	owners.retain(|&owner| overlap(&all[owner], call));
 	if owners.is_empty() {
@@ -318,53 +337,63 @@ fn there_or_last(all: &[Met], call: &Met, owners: &mut Vec<usize>) -> Vec<usize>
 
 /// A server's write of bytes that these calls wrote: it served those that were still at it, and what waited for it.
 fn written<'m>(
-	all: &'m [Met],
-	told: &'m Met,
+	all: &'m [FileAccess],
+	operation: &'m FileAccess,
 	owners: &[Taken],
 	waits: &Waits<'m>,
-	made: &mut Vec<Made<'m>>,
+	links: &mut Vec<ServerLink<'m>>,
 ) {
 	let link = |one: &Taken, kind, percent| {
 		let percent = one.share(percent);
-		Made { from: told, to: &all[one.owner], kind, bytes: one.bytes, percent }
+		ServerLink { from: operation, to: &all[one.owner], kind, bytes: one.bytes, percent }
 	};
-	let at_it = |one: &&Taken| overlap(&all[one.owner], told);
-	made.extend(owners.iter().filter(at_it).map(|one| link(one, SERVES, IN_TIME)));
+	let at_it = |one: &&Taken| overlap(&all[one.owner], operation);
+	links.extend(owners.iter().filter(at_it).map(|one| link(one, SERVES, IN_TIME)));
 	let gone: Vec<&Taken> = owners.iter().filter(|one| !at_it(one)).collect();
 	if gone.is_empty() {
 		return;
 	}
-	let theirs = |wait: &&Met| gone.iter().any(|one| all[one.owner].process == wait.process);
-	let waited: Vec<&Met> = waits.for_all_of(told).filter(theirs).collect();
+	let theirs = |wait: &&FileAccess| gone.iter().any(|one| all[one.owner].process == wait.process);
+	let waited: Vec<&FileAccess> = waits.for_all_of(operation).filter(theirs).collect();
 	let kind = if waited.is_empty() { SERVES } else { CARRIES };
-	made.extend(gone.iter().map(|one| link(one, kind, OUT_OF_TIME)));
+	links.extend(gone.iter().map(|one| link(one, kind, OUT_OF_TIME)));
 	for to in waited {
 		let own = gone.iter().filter(|one| all[one.owner].process == to.process);
 		let percent = own.clone().map(|one| one.share(WAITED)).min().unwrap_or(WAITED);
 		let bytes = own.map(|one| one.bytes).sum();
-		made.push(Made { from: told, to, kind: SERVES, bytes, percent });
+		links.push(ServerLink { from: operation, to, kind: SERVES, bytes, percent });
 	}
 }
 
 /// A server's read of bytes that a call got: it served a call that was there, else the bytes were there before.
-fn read<'m>(told: &'m Met, call: &'m Met, taken: Taken) -> Made<'m> {
+fn read<'m>(operation: &'m FileAccess, call: &'m FileAccess, taken: Taken) -> ServerLink<'m> {
 	let (kind, percent) =
-		if overlap(told, call) { (SERVES, IN_TIME) } else { (MATCHED, OUT_OF_TIME) };
-	Made { from: told, to: call, kind, bytes: taken.bytes, percent: taken.share(percent) }
+		if overlap(operation, call) { (SERVES, IN_TIME) } else { (MATCHED, OUT_OF_TIME) };
+	ServerLink {
+		from: operation,
+		to: call,
+		kind,
+		bytes: taken.bytes,
+		percent: taken.share(percent),
+	}
 }
 
 /// Where one side's place is not known: the one call that was at it meanwhile, in the same direction.
-fn without_place(all: &[Met]) -> impl Iterator<Item = Made<'_>> {
-	let told = all.iter().filter(|met| met.part.told() && met.length > 0);
-	told.filter_map(|told| {
-		let side = if matches!(told.part, Part::ToldRead) { Part::Read } else { Part::Write };
-		let end = all.partition_point(|met| met.start < told.stop);
-		let same = |met: &&Met| met.part == side && overlap(met, told);
+fn without_place(all: &[FileAccess]) -> impl Iterator<Item = ServerLink<'_>> {
+	let operations = all.iter().filter(|access| access.kind.is_by_server() && access.length > 0);
+	operations.filter_map(|operation| {
+		let side = if matches!(operation.kind, AccessKind::ServerRead) {
+			AccessKind::Read
+		} else {
+			AccessKind::Write
+		};
+		let end = all.partition_point(|access| access.start < operation.stop);
+		let same = |access: &&FileAccess| access.kind == side && overlap(access, operation);
 		let mut there = all[end.saturating_sub(NEAR)..end].iter().filter(same);
 		let to = there.next()?;
-		let known = told.bytes.is_some() && to.bytes.is_some();
-		let bytes = told.length.min(to.length).unsigned_abs();
-		let link = Made { from: told, to, kind: SERVES, bytes, percent: NO_PLACE };
+		let known = operation.bytes.is_some() && to.bytes.is_some();
+		let bytes = operation.length.min(to.length).unsigned_abs();
+		let link = ServerLink { from: operation, to, kind: SERVES, bytes, percent: NO_PLACE };
 		(!known && there.next().is_none()).then_some(link)
 	})
 }
@@ -374,26 +403,27 @@ const NEAR: usize = 256;
 
 /// Calls that may wait for bytes to be stored, by start, each with the latest end up to it.
 struct Waits<'m> {
-	all: Vec<(&'m Met, i64)>,
+	all: Vec<(&'m FileAccess, i64)>,
 }
 
 impl<'m> Waits<'m> {
-	fn new(all: &'m [Met]) -> Waits<'m> {
+	fn new(all: &'m [FileAccess]) -> Waits<'m> {
 		let mut latest = i64::MIN;
-		let waits = all.iter().filter(|met| met.part == Part::Waits);
-		let all = waits.map(|met| {
-			latest = latest.max(met.stop);
-			(met, latest)
+		let waits = all.iter().filter(|access| access.kind == AccessKind::Waits);
+		let all = waits.map(|access| {
+			latest = latest.max(access.stop);
+			(access, latest)
 		});
 		Waits { all: all.collect() }
 	}
 
 	/// Those that were there while it went on, and ended no earlier.
-	fn for_all_of(&self, told: &Met) -> impl Iterator<Item = &'m Met> {
-		let end = self.all.partition_point(|(met, _)| met.start < told.stop);
-		let before = self.all[..end].iter().rev().take_while(move |entry| entry.1 >= told.stop);
-		let stop = told.stop;
-		before.map(|(met, _)| *met).filter(move |met| met.stop >= stop)
+	fn for_all_of(&self, operation: &FileAccess) -> impl Iterator<Item = &'m FileAccess> {
+		let end = self.all.partition_point(|(access, _)| access.start < operation.stop);
+		let before =
+			self.all[..end].iter().rev().take_while(move |entry| entry.1 >= operation.stop);
+		let stop = operation.stop;
+		before.map(|(access, _)| *access).filter(move |access| access.stop >= stop)
 	}
 }
 
@@ -402,13 +432,17 @@ impl<'m> Waits<'m> {
 mod tests {
 	use super::*;
 
-	fn met(part: Part, (start, stop): (i64, i64), (offset, length): (i64, i64)) -> Met {
+	fn access(
+		kind: AccessKind,
+		(start, stop): (i64, i64),
+		(offset, length): (i64, i64),
+	) -> FileAccess {
 		let bytes = Some(Bytes { offset, length, unit: 0, stride: 0 });
-		Met {
+		FileAccess {
 			file: 0,
 			stream: 0,
 			process: 0,
-			part,
+			kind,
 			seq: start as u64,
 			start,
 			stop,
@@ -418,25 +452,29 @@ mod tests {
 		}
 	}
 
-	fn links(all: &[Met]) -> Vec<(u64, u64, u32, u64, u32)> {
-		of(all).iter().map(|m| (m.from.seq, m.to.seq, m.kind, m.bytes, m.percent)).collect()
+	fn links(all: &[FileAccess]) -> Vec<(u64, u64, u32, u64, u32)> {
+		links_of_file(all)
+			.iter()
+			.map(|m| (m.from.seq, m.to.seq, m.kind, m.bytes, m.percent))
+			.collect()
 	}
 
-	const TOLD: Part = Part::ToldWrite;
+	const SERVER_WRITE: AccessKind = AccessKind::ServerWrite;
 
 	#[test]
 	fn a_write_that_waits_is_served() {
-		let all = [met(Part::Write, (0, 100), (0, 10)), met(TOLD, (20, 90), (0, 10))];
+		let all =
+			[access(AccessKind::Write, (0, 100), (0, 10)), access(SERVER_WRITE, (20, 90), (0, 10))];
 		assert_eq!(links(&all), [(20, 0, SERVES, 10, 90)]);
 	}
 
 	#[test]
 	fn who_waits_for_what_was_kept_is_served_and_the_bytes_are_the_writes() {
 		let all = [
-			met(Part::Write, (0, 5), (0, 10)),
-			met(Part::Write, (6, 9), (10, 10)),
-			met(Part::Waits, (20, 100), (0, 0)),
-			met(TOLD, (25, 90), (0, 20)),
+			access(AccessKind::Write, (0, 5), (0, 10)),
+			access(AccessKind::Write, (6, 9), (10, 10)),
+			access(AccessKind::Waits, (20, 100), (0, 0)),
+			access(SERVER_WRITE, (25, 90), (0, 20)),
 		];
 		assert_eq!(
 			links(&all),
@@ -446,51 +484,59 @@ mod tests {
 
 	#[test]
 	fn where_nobody_waits_the_write_is_served_after_it_returned() {
-		let all = [met(Part::Write, (0, 5), (0, 10)), met(TOLD, (25, 90), (0, 10))];
+		let all =
+			[access(AccessKind::Write, (0, 5), (0, 10)), access(SERVER_WRITE, (25, 90), (0, 10))];
 		assert_eq!(links(&all), [(25, 0, SERVES, 10, 60)]);
 	}
 
 	#[test]
 	fn a_read_is_served_when_it_waits_and_matched_when_bytes_came_before() {
-		let told = Part::ToldRead;
+		let server_read = AccessKind::ServerRead;
 		let all = [
-			met(Part::Read, (0, 100), (0, 10)),
-			met(told, (20, 90), (0, 20)),
-			met(Part::Read, (110, 120), (10, 10)),
+			access(AccessKind::Read, (0, 100), (0, 10)),
+			access(server_read, (20, 90), (0, 20)),
+			access(AccessKind::Read, (110, 120), (10, 10)),
 		];
 		assert_eq!(links(&all), [(20, 0, SERVES, 10, 90), (20, 110, MATCHED, 10, 60)]);
 	}
 
 	#[test]
 	fn what_has_no_place_is_the_one_call_of_that_time() {
-		let mut append = met(Part::Write, (0, 100), (0, 10));
+		let mut append = access(AccessKind::Write, (0, 100), (0, 10));
 		append.bytes = None;
-		let told = met(TOLD, (20, 90), (70, 10));
-		assert_eq!(links(&[append, told]), [(20, 0, SERVES, 10, 50)]);
-		let other = Met { seq: 1, ..append };
-		assert_eq!(links(&[append, other, told]), []);
+		let operation = access(SERVER_WRITE, (20, 90), (70, 10));
+		assert_eq!(links(&[append, operation]), [(20, 0, SERVES, 10, 50)]);
+		let other = FileAccess { seq: 1, ..append };
+		assert_eq!(links(&[append, other, operation]), []);
 	}
 
-	fn of_brick(process: u32, all: &mut [Met]) {
-		all.iter_mut().filter(|met| met.part.told()).for_each(|met| met.brick = Some(process));
+	fn of_brick(process: u32, all: &mut [FileAccess]) {
+		all.iter_mut()
+			.filter(|access| access.kind.is_by_server())
+			.for_each(|access| access.brick = Some(process));
 	}
 
 	#[test]
 	fn two_that_write_the_same_at_once_share_the_confidence() {
-		let first = met(Part::Write, (0, 100), (0, 10));
-		let other = Met { process: 1, ..met(Part::Write, (1, 100), (0, 10)) };
-		let all = [first, other, met(TOLD, (20, 30), (0, 10)), met(TOLD, (40, 50), (0, 10))];
-		let each = |told| [(told, 0, SERVES, 10, 45), (told, 1, SERVES, 10, 45)];
+		let first = access(AccessKind::Write, (0, 100), (0, 10));
+		let other = FileAccess { process: 1, ..access(AccessKind::Write, (1, 100), (0, 10)) };
+		let all = [
+			first,
+			other,
+			access(SERVER_WRITE, (20, 30), (0, 10)),
+			access(SERVER_WRITE, (40, 50), (0, 10)),
+		];
+		let each = |seq| [(seq, 0, SERVES, 10, 45), (seq, 1, SERVES, 10, 45)];
 		assert_eq!(links(&all), [each(20), each(40)].concat());
 	}
 
 	#[test]
 	fn a_brick_stores_what_was_written_over_too_in_its_order() {
 		let mut all = [
-			met(Part::Write, (0, 5), (0, 10)),
-			met(Part::Write, (6, 9), (0, 10)),
-			met(TOLD, (25, 30), (0, 10)),
-			met(TOLD, (35, 40), (0, 10)),
+			access(AccessKind::Write, (0, 5), (0, 10)),
+			access(AccessKind::Write, (6, 9), (0, 10)),
+			access(SERVER_WRITE, (25, 30), (0, 10)),
+			access(SERVER_WRITE, (35, 40), (0, 10)),
 		];
 		assert_eq!(links(&all), [(25, 6, SERVES, 10, 60)], "a cache forgot the first");
 		of_brick(7, &mut all);
@@ -500,10 +546,10 @@ mod tests {
 	#[test]
 	fn each_brick_of_a_replica_has_it_from_when_it_was_looked_at() {
 		let mut all = [
-			met(Part::Write, (0, 5), (0, 10)),
-			met(Part::Write, (10, 100), (0, 10)),
-			met(TOLD, (20, 30), (0, 10)),
-			met(TOLD, (40, 50), (0, 10)),
+			access(AccessKind::Write, (0, 5), (0, 10)),
+			access(AccessKind::Write, (10, 100), (0, 10)),
+			access(SERVER_WRITE, (20, 30), (0, 10)),
+			access(SERVER_WRITE, (40, 50), (0, 10)),
 		];
 		of_brick(7, &mut all[..3]);
 		of_brick(8, &mut all[3..]);

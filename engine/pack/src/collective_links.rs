@@ -20,13 +20,13 @@ const MOST_COMPARED: usize = 16 << 20;
 const TOGETHER: usize = 4096;
 
 #[derive(Debug, Default)]
-pub struct Carries {
+pub struct CollectiveLinks {
 	pub links: LinkColumns,
 	/// Collective calls whose links were too many to be made.
 	pub left_out: i64,
 }
 
-impl Carries {
+impl CollectiveLinks {
 	/// For the run's log.
 	pub fn mark(&self) -> Option<MarkRow> {
 		let left_out = self.left_out;
@@ -60,34 +60,34 @@ struct Rank<'s> {
 	seq: u64,
 }
 
-struct Made {
+struct CarriedLink {
 	from: u64,
 	to: u64,
 	link: Link,
 }
 
-pub fn find(merged: &Merged, collectives: &Collectives) -> Carries {
-	let mut carries = Carries::default();
+pub fn find(merged: &Merged, collectives: &Collectives) -> CollectiveLinks {
+	let mut all_links = CollectiveLinks::default();
 	let groups: Vec<&[Part]> = collectives.data_of_mpiio(merged).collect();
-	for some in groups.chunks(TOGETHER) {
-		let found: Vec<Option<Vec<Made>>> =
-			some.par_iter().map(|parts| of_collective(merged, parts)).collect();
-		for made in found {
-			match made {
-				Some(made) if carries.links.len() + made.len() <= MOST_LINKS => {
-					for Made { from, to, link } in made {
-						carries.links.push(from, Some(to), &link);
+	for batch in groups.chunks(TOGETHER) {
+		let by_collective: Vec<Option<Vec<CarriedLink>>> =
+			batch.par_iter().map(|parts| of_collective(merged, parts)).collect();
+		for links in by_collective {
+			match links {
+				Some(links) if all_links.links.len() + links.len() <= MOST_LINKS => {
+					for CarriedLink { from, to, link } in links {
+						all_links.links.push(from, Some(to), &link);
 					}
 				}
-				_ => carries.left_out += 1,
+				_ => all_links.left_out += 1,
 			}
 		}
 	}
-	carries
+	all_links
 }
 
 /// `None`: too much to compare, or not all of its system calls were kept.
-fn of_collective(merged: &Merged, parts: &[Part]) -> Option<Vec<Made>> {
+fn of_collective(merged: &Merged, parts: &[Part]) -> Option<Vec<CarriedLink>> {
 	let call = |part: &Part| &merged.images[part.image].survey.collectives[part.call];
 	let lost = |part: &Part| {
 		let waits = merged.images[part.image].survey.waits_of(call(part));
@@ -109,15 +109,15 @@ fn of_collective(merged: &Merged, parts: &[Part]) -> Option<Vec<Made>> {
 		return None;
 	}
 	system.sort_unstable_by_key(|call| (call.start, call.id));
-	let mut made = Vec::new();
+	let mut links = Vec::new();
 	for (number, rank) in ranks.iter().enumerate() {
-		carried(rank, number, &system, &mut made);
+		link_rank(rank, number, &system, &mut links);
 	}
-	Some(made)
+	Some(links)
 }
 
 /// Which of the system calls moved a rank's bytes? Its own, if they can have moved all; else those of all ranks.
-fn carried(rank: &Rank<'_>, number: usize, system: &[System], made: &mut Vec<Made>) {
+fn link_rank(rank: &Rank<'_>, number: usize, system: &[System], links: &mut Vec<CarriedLink>) {
 	let Some(moved) = rank.moved else { return };
 	let (first, stop) = moved.reach();
 	let system = &system[..system.partition_point(|call| call.start < stop)];
@@ -131,7 +131,7 @@ fn carried(rank: &Rank<'_>, number: usize, system: &[System], made: &mut Vec<Mad
 	let own = all(true) >= rank.bytes;
 	// The same bytes moved twice: by which call this rank got them is not known.
 	let percent = if all(own) > rank.bytes { SPREAD.min(moved.percent) } else { moved.percent };
-	made.extend(takes(own).map(|(call, bytes)| Made {
+	links.extend(takes(own).map(|(call, bytes)| CarriedLink {
 		from: call.id,
 		to: rank.id,
 		link: Link {
@@ -252,21 +252,21 @@ mod tests {
 				})
 				.collect();
 			for (number, view) in views.iter().enumerate() {
-				let mut made = Vec::new();
-				carried(&rank(view, each * rounds), number, &system, &mut made);
-				let sum: u64 = made.iter().map(|link| link.link.bytes).sum();
+				let mut links = Vec::new();
+				link_rank(&rank(view, each * rounds), number, &system, &mut links);
+				let sum: u64 = links.iter().map(|link| link.link.bytes).sum();
 				prop_assert_eq!(sum, each * rounds);
 				for call in &system {
 					let mine = |at: &i64| *at as u64 / each % ranks == number as u64;
 					let counted = (call.start..call.stop).filter(mine).count() as u64;
-					let linked: u64 = made
+					let linked: u64 = links
 						.iter()
 						.filter(|link| link.from == call.id)
 						.map(|link| link.link.bytes)
 						.sum();
 					prop_assert_eq!(linked, counted);
 				}
-				prop_assert!(made.iter().all(|link| link.link.percent == 100));
+				prop_assert!(links.iter().all(|link| link.link.percent == 100));
 			}
 		}
 	}
@@ -276,9 +276,9 @@ mod tests {
 		let view = stripes(0, 2, 4);
 		let call = |rank, id| System { rank, id, start: 0, stop: 16 };
 		let links = |number, system: &[System]| {
-			let mut made = Vec::new();
-			carried(&rank(&view, 8), number, system, &mut made);
-			made.iter().map(|m| (m.from, m.link.bytes, m.link.percent)).collect::<Vec<_>>()
+			let mut links = Vec::new();
+			link_rank(&rank(&view, 8), number, system, &mut links);
+			links.iter().map(|m| (m.from, m.link.bytes, m.link.percent)).collect::<Vec<_>>()
 		};
 		let both = [call(0, 7), call(1, 8)];
 		assert_eq!(links(0, &both), vec![(7, 8, 100)]);
