@@ -12,8 +12,8 @@ pub fn dump(file: &Path) -> Result<(), String> {
 	let data = fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
 	let mut out = BufWriter::new(std::io::stdout().lock());
 	let mut decoder = Decoder::new();
-	for found in chunks(&data) {
-		let lines = match found {
+	for segment in chunks(&data) {
+		let lines = match segment {
 			Segment::Chunk(chunk) => chunk_lines(&mut decoder, &chunk),
 			Segment::Skipped(skip) => vec![json!({
 				"row": "skipped", "byte": skip.offset, "bytes": skip.bytes, "reason": skip.reason.to_string(),

@@ -142,48 +142,48 @@ enum Store {
 	Null,
 }
 
-pub fn forward(said: Forward) -> Result<(), String> {
-	if said.unix.is_none() && said.tcp.is_none() && said.ofi.is_none() {
+pub fn forward(options: Forward) -> Result<(), String> {
+	if options.unix.is_none() && options.tcp.is_none() && options.ofi.is_none() {
 		let ways = "--unix PATH, --tcp ADDRESS:PORT or --ofi ADDRESS:PORT";
 		return Err(format!("nowhere to listen: give {ways}"));
 	}
-	let secrets = said.proofs.secrets()?;
-	let export = exported(&said, &secrets)?;
+	let secrets = options.proofs.secrets()?;
+	let export = exported(&options, &secrets)?;
 	let mount = match export {
-		Export::Directory(_) if said.stripe.is_none() => None,
-		Export::Server(..) => said.mount,
-		_ => Some(said.mount.unwrap_or(said.export)),
+		Export::Directory(_) if options.stripe.is_none() => None,
+		Export::Server(..) => options.mount,
+		_ => Some(options.mount.unwrap_or(options.export)),
 	};
 	let settings = Settings {
 		mount,
 		export,
-		unix: said.unix,
-		tcp: said.tcp,
-		ofi: said.ofi.map(|at| if at.starts_with('+') { at } else { format!(":{at}") }),
+		unix: options.unix,
+		tcp: options.tcp,
+		ofi: options.ofi.map(|at| if at.starts_with('+') { at } else { format!(":{at}") }),
 		secrets,
-		name: said.name,
-		workers: usize::from(said.workers),
-		pool: said.pool as usize,
-		client_pool: said.client_pool.unwrap_or(said.pool / 2) as usize,
-		client_files: said.client_files as usize,
-		cache: said.cache as usize,
-		lease: seconds("lease", said.lease)?,
-		deadline: seconds("deadline", said.deadline)?,
-		striping: said.stripe.as_ref().map(|_| Striping {
-			size: said.stripe_size,
-			count: said.stripe_count,
+		name: options.name,
+		workers: usize::from(options.workers),
+		pool: options.pool as usize,
+		client_pool: options.client_pool.unwrap_or(options.pool / 2) as usize,
+		client_files: options.client_files as usize,
+		cache: options.cache as usize,
+		lease: seconds("lease", options.lease)?,
+		deadline: seconds("deadline", options.deadline)?,
+		striping: options.stripe.as_ref().map(|_| Striping {
+			size: options.stripe_size,
+			count: options.stripe_count,
 			first: None,
 		}),
-		group: said.group.or(said.stripe),
-		patience: seconds("patience", said.patience)?,
-		data: match said.store {
+		group: options.group.or(options.stripe),
+		patience: seconds("patience", options.patience)?,
+		data: match options.store {
 			Store::Posix => Data::Files,
 			Store::Null => Data::Nothing,
 		},
-		plugins: said.plugin,
-		rates: said.throttle,
+		plugins: options.plugin,
+		rates: options.throttle,
 	};
-	fathom_record::begin(said.record.as_deref())?;
+	fathom_record::begin(options.record.as_deref())?;
 	let served = serve(settings, |addresses| {
 		let _ = crate::print_line(addresses);
 	});
@@ -192,38 +192,38 @@ pub fn forward(said: Forward) -> Result<(), String> {
 }
 
 /// What is exported; what it cannot be together with is refused.
-fn exported(said: &Forward, secrets: &Secrets) -> Result<Export, String> {
-	let text = said.export.to_string_lossy();
+fn exported(options: &Forward, secrets: &Secrets) -> Result<Export, String> {
+	let text = options.export.to_string_lossy();
 	let export = match text.split_once(':') {
 		Some(("cephfs", path)) if path.is_empty() || path.starts_with('/') => {
-			let (conf, id) = (said.ceph_conf.clone(), said.ceph_id.clone());
+			let (conf, id) = (options.ceph_conf.clone(), options.ceph_id.clone());
 			Export::Cephfs { path: Path::new("/").join(path), conf, id }
 		}
 		Some(("cephfs", _)) => return Err(format!("{text}: give cephfs:/PATH")),
 		Some((kind, _)) if ["unix", "tcp", "ofi"].contains(&kind) || kind.starts_with("ofi+") => {
-			let shown = Secrets::told(said.behind_token.as_deref(), None)?;
+			let shown = Secrets::told(options.behind_token.as_deref(), None)?;
 			Export::Server(text.to_string(), Secrets { munge: secrets.munge.clone(), ..shown })
 		}
-		_ => return Ok(Export::Directory(said.export.clone())),
+		_ => return Ok(Export::Directory(options.export.clone())),
 	};
 	let behind = matches!(export, Export::Server(..));
 	let not = match () {
-		() if said.stripe.is_some() && behind => "--stripe needs a directory of this machine",
-		() if said.stripe.is_some() => "CephFS stripes by itself, without --stripe",
-		() if said.group.is_some() && behind => "--group goes with a directory that all see",
-		() if !said.plugin.is_empty() => "a plug-in needs a directory of this machine",
-		() if matches!(said.store, Store::Null) => "--store null goes with a directory",
-		() if said.throttle.is_some() && behind => "--throttle is for that server",
+		() if options.stripe.is_some() && behind => "--stripe needs a directory of this machine",
+		() if options.stripe.is_some() => "CephFS stripes by itself, without --stripe",
+		() if options.group.is_some() && behind => "--group goes with a directory that all see",
+		() if !options.plugin.is_empty() => "a plug-in needs a directory of this machine",
+		() if matches!(options.store, Store::Null) => "--store null goes with a directory",
+		() if options.throttle.is_some() && behind => "--throttle is for that server",
 		() => return Ok(export),
 	};
 	Err(format!("{text}: {not}"))
 }
 
 /// One line of JSON per server: what it says of itself, or `error`.
-pub fn forward_status(said: ForwardStatus) -> Result<(), String> {
-	let secrets = said.proofs.secrets()?;
-	let patience = seconds("patience", said.patience)?;
-	for address in &said.addresses {
+pub fn forward_status(options: ForwardStatus) -> Result<(), String> {
+	let secrets = options.proofs.secrets()?;
+	let patience = seconds("patience", options.patience)?;
+	for address in &options.addresses {
 		let answered = status(address, secrets.clone(), patience);
 		let parsed = answered.and_then(|text| {
 			serde_json::from_str::<Value>(&text).map_err(|error| format!("its answer: {error}"))
@@ -235,14 +235,14 @@ pub fn forward_status(said: ForwardStatus) -> Result<(), String> {
 }
 
 /// The settings are on standard input. Prints `[outcome, run]`: section `record` of the protocol.
-pub fn forward_record(said: &ForwardRecord) -> Result<(), String> {
-	let patience = seconds("patience", said.patience)?;
+pub fn forward_record(options: &ForwardRecord) -> Result<(), String> {
+	let patience = seconds("patience", options.patience)?;
 	let mut settings = Vec::new();
-	if !said.end {
+	if !options.end {
 		let read = std::io::stdin().read_to_end(&mut settings);
 		read.map_err(|error| format!("standard input: {error}"))?;
 	}
-	let answer = record(&said.socket, (!said.end).then_some(&settings[..]), patience)?;
+	let answer = record(&options.socket, (!options.end).then_some(&settings[..]), patience)?;
 	crate::print_line(&json!(answer).to_string())
 }
 

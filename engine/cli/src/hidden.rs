@@ -15,9 +15,9 @@ pub fn hidden(program: &Path, output: &Path) -> Result<(), String> {
 			.map_err(|error| format!("{}: {error}", output.display()))?;
 	}
 	let refused: serde_json::Map<String, serde_json::Value> =
-		plan.refused.into_iter().map(|one| (one.name, one.why.into())).collect();
+		plan.refused.into_iter().map(|refusal| (refusal.name, refusal.why.into())).collect();
 	let libraries: serde_json::Map<String, serde_json::Value> =
 		plan.groups.into_iter().map(|(name, count)| (name, count.into())).collect();
-	let said = serde_json::json!({"libraries": libraries, "refused": refused});
-	crate::print_line(&said.to_string())
+	let report = serde_json::json!({"libraries": libraries, "refused": refused});
+	crate::print_line(&report.to_string())
 }

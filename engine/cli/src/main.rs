@@ -202,8 +202,8 @@ enum Command {
 	},
 	/// Make a run of what a reader of another tool's log tells on standard input, line by line
 	///
-	/// What `fathom import` asks of it; engine/made/src/told.rs has the lines. A JSON object on stdout says what came of it.
-	Told {
+	/// What `fathom import` asks of it; engine/import/src/jsonl.rs has the lines. A JSON object on stdout says what came of it.
+	ImportJsonl {
 		/// Run directory, NAME.fathom, that is made
 		run: PathBuf,
 	},
@@ -353,17 +353,17 @@ struct SinkWords {
 
 impl SinkWords {
 	fn plan(self) -> Option<Plan> {
-		let told = |name| std::env::var(name).ok().filter(|word| !word.is_empty());
+		let variable = |name| std::env::var(name).ok().filter(|word| !word.is_empty());
 		self.sink.then(|| Plan {
 			flush: self.sink_flush,
 			size: self.sink_size,
 			mark: self.sink_mark,
 			nonblocking: self.sink_nonblocking,
 			codec: if self.sink_plain { Codec::Plain } else { Codec::Zstd },
-			servers: told("FATHOM_FORWARD_SERVERS").unwrap_or_default(),
-			prefix: told("FATHOM_FORWARD_PREFIX").unwrap_or_default(),
-			token: told("FATHOM_FORWARD_TOKEN").map(PathBuf::from),
-			munge: told("FATHOM_FORWARD_MUNGE"),
+			servers: variable("FATHOM_FORWARD_SERVERS").unwrap_or_default(),
+			prefix: variable("FATHOM_FORWARD_PREFIX").unwrap_or_default(),
+			token: variable("FATHOM_FORWARD_TOKEN").map(PathBuf::from),
+			munge: variable("FATHOM_FORWARD_MUNGE"),
 		})
 	}
 }
@@ -382,7 +382,7 @@ fn main() -> ExitCode {
 	match run(cli.command) {
 		Ok(()) => ExitCode::SUCCESS,
 		Err(message) => {
-			eprintln!("fathom-engine: {}", fathom_made::printable(&message));
+			eprintln!("fathom-engine: {}", fathom_import::printable(&message));
 			ExitCode::from(3)
 		}
 	}
@@ -395,7 +395,9 @@ fn run(command: Command) -> Result<(), String> {
 			let options = Options { jobs, force, quiet, ring, ..Options::default() };
 			let packed = match shares {
 				None => pack(&run, &options),
-				Some(shares) => pack_in_shares(&run, &options, &mut shares::Told::new(shares)),
+				Some(shares) => {
+					pack_in_shares(&run, &options, &mut shares::StdioShares::new(shares))
+				}
 			};
 			let packed = packed.map_err(text)?;
 			warn_refused(&packed.recovered.refused);
@@ -463,15 +465,17 @@ fn run(command: Command) -> Result<(), String> {
 		}
 		Command::Strace { run, files } => strace(&run, &files),
 		Command::Dftracer { run, files } => {
-			made(fathom_traces::import_dftracer(&run, &files, functions()?))
+			print_report(fathom_traces::import_dftracer(&run, &files, functions()?))
 		}
 		Command::Recorder { run, directory } => {
-			made(fathom_traces::import_recorder(&run, &directory, functions()?))
+			print_report(fathom_traces::import_recorder(&run, &directory, functions()?))
 		}
-		Command::Told { run } => made(fathom_made::import(&run, std::io::stdin().lock())),
-		Command::Forward(said) => forward::forward(*said),
-		Command::ForwardStatus(said) => forward::forward_status(said),
-		Command::ForwardRecord(said) => forward::forward_record(&said),
+		Command::ImportJsonl { run } => {
+			print_report(fathom_import::import(&run, std::io::stdin().lock()))
+		}
+		Command::Forward(options) => forward::forward(*options),
+		Command::ForwardStatus(options) => forward::forward_status(options),
+		Command::ForwardRecord(options) => forward::forward_record(&options),
 		Command::Join { into, parts } => {
 			for part in &parts {
 				let joined = join(&into, part).map_err(text)?;
@@ -514,22 +518,24 @@ fn run(command: Command) -> Result<(), String> {
 
 /// The functions of the catalogue, which whoever imports a trace says on standard input.
 fn functions() -> Result<fathom_traces::Catalogue, String> {
-	let said = std::io::read_to_string(std::io::stdin()).map_err(|error| error.to_string())?;
-	fathom_traces::Catalogue::of(&said)
+	let catalogue = std::io::read_to_string(std::io::stdin()).map_err(|error| error.to_string())?;
+	fathom_traces::Catalogue::of(&catalogue)
 }
 
-fn made(made: Result<fathom_made::Made, impl std::fmt::Display>) -> Result<(), String> {
-	let made = made.map_err(|error| error.to_string())?;
-	let value = serde_json::json!({"processes": made.processes, "bytes": made.bytes});
+fn print_report(
+	report: Result<fathom_import::ImportReport, impl std::fmt::Display>,
+) -> Result<(), String> {
+	let report = report.map_err(|error| error.to_string())?;
+	let value = serde_json::json!({"processes": report.processes, "bytes": report.bytes});
 	print_line(&value.to_string())
 }
 
 fn strace(run: &Path, files: &[PathBuf]) -> Result<(), String> {
-	let made = fathom_strace::import(run, files).map_err(|error| error.to_string())?;
-	let counts = made.counts;
+	let report = fathom_strace::import(run, files).map_err(|error| error.to_string())?;
+	let counts = report.counts;
 	print_line(
 		&serde_json::json!({
-			"processes": made.processes, "bytes": made.bytes, "refused": counts.refused,
+			"processes": report.processes, "bytes": report.bytes, "refused": counts.refused,
 			"torn": counts.torn, "unknown": counts.unknown, "untimed": counts.untimed,
 		})
 		.to_string(),
@@ -542,9 +548,9 @@ fn collect(
 	key: Option<String>,
 	nodes: Option<usize>,
 ) -> Result<(), String> {
-	let said = |error: std::io::Error| format!("--listen {listen}: {error}");
-	let listener = std::net::TcpListener::bind(listen).map_err(said)?;
-	let mut address = listener.local_addr().map_err(said)?.to_string();
+	let failed = |error: std::io::Error| format!("--listen {listen}: {error}");
+	let listener = std::net::TcpListener::bind(listen).map_err(failed)?;
+	let mut address = listener.local_addr().map_err(failed)?.to_string();
 	if listener.local_addr().is_ok_and(|address| address.ip().is_unspecified()) {
 		let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
 		let port = address.rsplit(':').next().unwrap_or_default().to_owned();
@@ -603,10 +609,10 @@ fn named_rings(run: &std::path::Path) -> Result<PathBuf, String> {
 /// Of streams that share files: makes their index again where it lacks blocks, and says how it was.
 fn make_index(run: &std::path::Path) -> Result<Option<serde_json::Value>, String> {
 	let folder = run.join("sink");
-	let said = |error: std::io::Error| format!("{}: {error}", folder.display());
-	let Some(sink) = Sink::open(&folder).map_err(said)? else { return Ok(None) };
+	let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
+	let Some(sink) = Sink::open(&folder).map_err(failed)? else { return Ok(None) };
 	if !sink.index_is_whole() {
-		sink.write_index().map_err(said)?;
+		sink.write_index().map_err(failed)?;
 	}
 	let (blocks, bytes) = sink.sums();
 	let report = &sink.report;

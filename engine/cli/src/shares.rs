@@ -14,17 +14,17 @@ pub fn step(word: &str) -> Result<Step, String> {
 	named.ok_or_else(|| "it is survey or write".to_owned())
 }
 
-pub struct Told {
+pub struct StdioShares {
 	shares: u32,
 }
 
-impl Told {
-	pub fn new(shares: u32) -> Told {
-		Told { shares }
+impl StdioShares {
+	pub fn new(shares: u32) -> StdioShares {
+		StdioShares { shares }
 	}
 }
 
-impl Others for Told {
+impl Others for StdioShares {
 	fn shares(&self) -> usize {
 		self.shares as usize
 	}

@@ -81,8 +81,8 @@ fn add(sums: &mut Sums, file: &Path, data: &[u8]) {
 			"file": file.display().to_string(), "byte": byte, "bytes": bytes, "reason": reason,
 		}));
 	};
-	for found in chunks(data) {
-		let chunk = match found {
+	for segment in chunks(data) {
+		let chunk = match segment {
 			Segment::Chunk(chunk) => chunk,
 			Segment::Skipped(skip) => {
 				damage(skip.offset, skip.bytes, skip.reason.to_string());

@@ -21,7 +21,7 @@ const OPS: [&str; 4] = ["outer", "middle", "inner", "plain"];
 /// Which field is the bytes that moved; fields begin at the tenth number of a line.
 const BYTES: [Option<usize>; 4] = [Some(1), Some(2), Some(2), None];
 
-fn said(lines: &[Vec<i64>]) -> Sums {
+fn sums_of(lines: &[Vec<i64>]) -> Sums {
 	let mut sums = Sums::new();
 	for line in lines {
 		let op = line[4] as usize;
@@ -84,7 +84,7 @@ fn run(name: &str, arguments: &[&str], interval: u64) -> (Sums, Vec<Value>) {
 	manifest(&folder, "");
 	let child = start(&folder, "", arguments);
 	let (lines, looks) = watched(&folder, child, interval);
-	(said(&lines), looks)
+	(sums_of(&lines), looks)
 }
 
 fn nothing_missed(looks: &[Value]) {
@@ -103,9 +103,9 @@ fn chunks_are_used_again_while_they_are_read() {
 	const TRIES: usize = 30;
 	for interval in [0, 7, 50] {
 		let met_it_running = (0..TRIES).any(|_| {
-			let (said, looks) = run("recycled", &["17", "120000", "3", "exit"], interval);
+			let (expected, looks) = run("recycled", &["17", "120000", "3", "exit"], interval);
 			nothing_missed(&looks);
-			assert_eq!(seen(&looks), said);
+			assert_eq!(seen(&looks), expected);
 			looks.len() > 3
 		});
 		assert!(met_it_running, "interval {interval}");
@@ -114,18 +114,18 @@ fn chunks_are_used_again_while_they_are_read() {
 
 #[test]
 fn many_short_threads() {
-	let (said, looks) = run("threads", &["5", "3000", "60", "exit"], 1);
+	let (expected, looks) = run("threads", &["5", "3000", "60", "exit"], 1);
 	nothing_missed(&looks);
-	assert_eq!(seen(&looks), said);
+	assert_eq!(seen(&looks), expected);
 }
 
 /// A call that is left has no end: it is told, and the program does not say it.
 #[test]
 fn calls_left_by_longjmp() {
-	let (said, looks) = run("left", &["3", "100000", "2", "jump"], 3);
+	let (expected, looks) = run("left", &["3", "100000", "2", "jump"], 3);
 	nothing_missed(&looks);
 	let seen = seen(&looks);
-	for (op, sums) in said {
+	for (op, sums) in expected {
 		let more = seen[&op];
 		assert!(more[0] > sums[0] && more[0] < sums[0] + sums[0] / 20, "{op}: {sums:?} {more:?}");
 		assert_eq!(more[1..], sums[1..], "{op}");
@@ -137,14 +137,14 @@ fn calls_left_by_longjmp() {
 fn a_killed_program() {
 	for seed in 0..10 {
 		let calls = (20_000 + seed * 997).to_string();
-		let (said, looks) = run("killed", &[&seed.to_string(), &calls, "1", "kill"], 2);
+		let (expected, looks) = run("killed", &[&seed.to_string(), &calls, "1", "kill"], 2);
 		nothing_missed(&looks);
 		let total =
 			|sums: &Sums, i: usize| sums.values().fold(0u64, |n, sum| n.wrapping_add(sum[i]));
 		let seen = seen(&looks);
-		let open = total(&seen, 0) - total(&said, 0);
+		let open = total(&seen, 0) - total(&expected, 0);
 		assert!((1..=21).contains(&open), "seed {seed}: {open} open");
-		assert_eq!((total(&seen, 1), total(&seen, 2)), (total(&said, 1), total(&said, 2)));
+		assert_eq!((total(&seen, 1), total(&seen, 2)), (total(&expected, 1), total(&expected, 2)));
 		assert_eq!(looks.last().unwrap()["processes"]["killed"], 1);
 	}
 }

@@ -16,9 +16,9 @@ use fathom_stream::{Segment, chunks};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 /// Ended is not compared where the clock of another core lagged: rows never go back in time.
-fn same(said: &[Vec<i64>], rows: &BTreeMap<(i64, i64), Vec<i64>>) {
+fn same(printed: &[Vec<i64>], rows: &BTreeMap<(i64, i64), Vec<i64>>) {
 	const FIRST_LINE: usize = 9; // the call that defines the object prints no end
-	for line in said {
+	for line in printed {
 		let row = rows.get(&(line[0], line[1])).unwrap_or_else(|| panic!("no row for {line:?}"));
 		let whole = line.len() > FIRST_LINE || line[4] != 3;
 		let end = if whole { line.len().max(row.len()) } else { 7 };
@@ -29,12 +29,12 @@ fn same(said: &[Vec<i64>], rows: &BTreeMap<(i64, i64), Vec<i64>>) {
 #[test]
 fn every_call_of_many_chunks_comes_back() {
 	let folder = scratch("exit");
-	let said = finish(start(&folder, "", &["7", "60000", "3", "exit"]));
+	let printed = finish(start(&folder, "", &["7", "60000", "3", "exit"]));
 	let Decoded { rows, unfinished, .. } = decode(&stream_files(&folder));
-	assert!(said.len() >= 180_000);
-	assert_eq!(rows.len(), said.len());
+	assert!(printed.len() >= 180_000);
+	assert_eq!(rows.len(), printed.len());
 	assert_eq!(unfinished, 0);
-	same(&said, &rows);
+	same(&printed, &rows);
 }
 
 /// `golden/` is what encoders of earlier versions wrote, and what their programs said. Files are added there for
@@ -46,10 +46,10 @@ fn streams_of_every_version_stay_readable() {
 	files.retain(|path| path.extension().is_some_and(|e| e == "fts"));
 	assert!(files.len() >= 3);
 	for file in files {
-		let said = numbers(&fs::read_to_string(file.with_extension("said")).unwrap());
+		let printed = numbers(&fs::read_to_string(file.with_extension("said")).unwrap());
 		let decoded = decode(std::slice::from_ref(&file));
-		assert_eq!(decoded.rows.len(), said.len(), "{}", file.display());
-		same(&said, &decoded.rows);
+		assert_eq!(decoded.rows.len(), printed.len(), "{}", file.display());
+		same(&printed, &decoded.rows);
 		let name = file.file_name().unwrap().to_str().unwrap();
 		assert_eq!(decoded.unfinished > 0, !name.ends_with("exit.fts"), "{name}");
 	}
@@ -58,11 +58,11 @@ fn streams_of_every_version_stay_readable() {
 #[test]
 fn calls_left_by_longjmp_are_unfinished_and_the_rest_is_right() {
 	let folder = scratch("jump");
-	let said = finish(start(&folder, "", &["3", "30000", "2", "jump"]));
+	let printed = finish(start(&folder, "", &["3", "30000", "2", "jump"]));
 	let Decoded { rows, unfinished, .. } = decode(&stream_files(&folder));
 	assert!(unfinished > 100);
-	assert_eq!(rows.len(), said.len());
-	same(&said, &rows);
+	assert_eq!(rows.len(), printed.len());
+	same(&printed, &rows);
 }
 
 #[test]
@@ -70,19 +70,19 @@ fn a_killed_program_is_recovered_whole() {
 	for seed in 0..20 {
 		let folder = scratch("kill");
 		let calls = (500 + seed * 997).to_string();
-		let said = finish(start(&folder, "", &[&seed.to_string(), &calls, "1", "kill"]));
+		let printed = finish(start(&folder, "", &[&seed.to_string(), &calls, "1", "kill"]));
 		let (run, rings) = (folder.join("t.fathom"), folder.join("ring"));
 		fs::create_dir_all(&run).unwrap();
 		let recovered = recover(&run, &rings).unwrap();
 		assert_eq!(recovered.processes, 1);
 		assert!(recovered.unfinished >= 1);
 		let Decoded { rows, unfinished, own } = decode(&stream_files(&folder));
-		assert_eq!(rows.len(), said.len(), "seed {seed}");
+		assert_eq!(rows.len(), printed.len(), "seed {seed}");
 		assert_eq!(unfinished, recovered.unfinished);
-		same(&said, &rows);
+		same(&printed, &rows);
 		assert_eq!(recover(&run, &rings).unwrap().processes, 0);
 		let packed = pack(&run, &quiet()).unwrap();
-		assert_eq!(packed.events, said.len() as u64 + unfinished + own);
+		assert_eq!(packed.events, printed.len() as u64 + unfinished + own);
 		tree_is_sound(&run);
 	}
 }
@@ -191,11 +191,11 @@ fn tree_is_sound(run: &Path) -> usize {
 #[test]
 fn tables_hold_the_same_calls() {
 	let folder = scratch("tables");
-	let said = finish(start(&folder, "", &["11", "20000", "4", "exit"]));
+	let printed = finish(start(&folder, "", &["11", "20000", "4", "exit"]));
 	let run = folder.join("t.fathom");
 	let packed = pack(&run, &quiet()).unwrap();
-	assert!(packed.events as usize >= said.len());
-	assert!(tree_is_sound(&run) > said.len() / 4);
+	assert!(packed.events as usize >= printed.len());
+	assert!(tree_is_sound(&run) > printed.len() / 4);
 	assert!(pack(&run, &quiet()).unwrap().fresh);
 	for gone in ["heat.parquet", "args"] {
 		let path = run.join("tables").join(gone);
@@ -215,7 +215,10 @@ fn tables_hold_the_same_calls() {
 		table(&run, name).iter().map(each).sum()
 	};
 	assert_eq!(sum("counters", "calls"), packed.events as i64);
-	assert_eq!(sum("counters", "errors"), said.iter().filter(|line| line[8] != 0).count() as i64);
+	assert_eq!(
+		sum("counters", "errors"),
+		printed.iter().filter(|line| line[8] != 0).count() as i64
+	);
 }
 
 /// Three shares, done here.
@@ -318,7 +321,7 @@ fn shifted_and_drifting_clocks_are_brought_together() {
 	let children: Vec<_> = ranks
 		.map(|(rank, clock)| start(&folder, clock, &["meet", wait, &rank.to_string(), "3", "300"]))
 		.collect();
-	let said: Vec<_> = children.into_iter().map(finish).collect();
+	let printed: Vec<_> = children.into_iter().map(finish).collect();
 	let run = folder.join("t.fathom");
 	pack(&run, &quiet()).unwrap();
 	let clocks = &table(&run, "clocks")[0];
@@ -333,20 +336,20 @@ fn shifted_and_drifting_clocks_are_brought_together() {
 	assert_eq!((0..300).map(|i| seen.value(i)).min(), Some(3));
 	let (enter, leave) = (i64s(collectives, "last_enter"), i64s(collectives, "first_leave"));
 	assert!(enter.iter().zip(&leave).all(|(enter, leave)| *enter <= leave + 2 * largest));
-	let off: Vec<i64> = said.iter().map(|said| offset(&run, said)).collect();
+	let off: Vec<i64> = printed.iter().map(|printed| offset(&run, printed)).collect();
 	let apart = off.iter().max().unwrap() - off.iter().min().unwrap();
 	assert!(apart <= 2 * largest + 1_000_000, "{off:?} with a bound of {largest}");
 }
 
 /// How far the tables' time is from the unfaked clock, which a program read right before each of its calls:
 /// the middle, as it may have been preempted in between.
-fn offset(run: &Path, said: &[Vec<i64>]) -> i64 {
-	let pid = said[0][0] as u32;
+fn offset(run: &Path, printed: &[Vec<i64>]) -> i64 {
+	let pid = printed[0][0] as u32;
 	let processes = &table(run, "processes")[0];
 	let pids = processes["pid"].as_primitive::<UInt32Type>();
 	let row = (0..processes.num_rows()).find(|&i| pids.value(i) == pid).unwrap();
 	let process = processes["process"].as_primitive::<UInt32Type>().value(row);
-	let real: HashMap<u64, i64> = said.iter().map(|line| (line[1] as u64, line[2])).collect();
+	let real: HashMap<u64, i64> = printed.iter().map(|line| (line[1] as u64, line[2])).collect();
 	let mut off = Vec::new();
 	for batch in table(run, "calls") {
 		let id = batch["id"].as_primitive::<UInt64Type>();
@@ -356,7 +359,7 @@ fn offset(run: &Path, said: &[Vec<i64>]) -> i64 {
 			off.extend(real.get(&(id.value(i) & ((1 << 40) - 1))).map(|real| start - real));
 		}
 	}
-	assert!(off.len() >= said.len());
+	assert!(off.len() >= printed.len());
 	off.sort_unstable();
 	off[off.len() / 2]
 }

@@ -5,8 +5,8 @@ use fathom_sink::{index, read_index, scan};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
-	let found = scan(data, 0..data.len() as u64).unwrap_or_default();
-	for (at, head) in &found.blocks {
+	let scanned = scan(data, 0..data.len() as u64).unwrap_or_default();
+	for (at, head) in &scanned.blocks {
 		let from = *at as usize + head.bytes().len();
 		let _ = head.open(&data[from..from + head.stored as usize]);
 	}

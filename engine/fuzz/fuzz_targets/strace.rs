@@ -8,8 +8,8 @@ fuzz_target!(|data: &[u8]| {
 	let Ok(streams) = fathom_strace::streams_of(data) else { return };
 	for stream in &streams {
 		let mut decoder = Decoder::new();
-		for found in chunks(stream) {
-			let Segment::Chunk(chunk) = found else { panic!("{found:?}") };
+		for segment in chunks(stream) {
+			let Segment::Chunk(chunk) = segment else { panic!("{segment:?}") };
 			let mut rows = decoder.rows(&chunk);
 			while let Some(row) = rows.next() {
 				assert!(row.is_ok(), "{row:?}");

@@ -12,8 +12,8 @@ fn read(decoder: &mut Decoder, chunk: &Chunk<'_>) {
 fuzz_target!(|data: &[u8]| {
 	let mut decoder = Decoder::new();
 	let mut bytes = 0;
-	for found in chunks(data) {
-		match found {
+	for segment in chunks(data) {
+		match segment {
 			Segment::Chunk(chunk) => {
 				bytes += chunk.bytes.len();
 				read(&mut decoder, &chunk);

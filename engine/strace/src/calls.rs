@@ -313,8 +313,8 @@ const ERRORS: &str = "EPERM ENOENT ESRCH EINTR EIO ENXIO E2BIG ENOEXEC EBADF ECH
 
 /// An error whose name nobody knows is EIO, not success.
 pub fn errno(name: &[u8]) -> u64 {
-	let found = ERRORS.split_ascii_whitespace().position(|known| known.as_bytes() == name);
-	found.map_or(5, |place| place as u64 + 1)
+	let index = ERRORS.split_ascii_whitespace().position(|known| known.as_bytes() == name);
+	index.map_or(5, |place| place as u64 + 1)
 }
 
 #[cfg(test)]

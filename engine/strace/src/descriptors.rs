@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use crate::rows::{Key, Thing};
+use crate::rows::{Key, ObjectDef};
 use crate::text::Descriptor;
 
 /// Object classes of the stream format.
@@ -47,7 +47,7 @@ struct Mapping {
 #[derive(Debug, Clone, Default)]
 pub struct Table {
 	open: HashMap<i64, Entry>,
-	mappings: Vec<(Mapping, Thing)>,
+	mappings: Vec<(Mapping, ObjectDef)>,
 }
 
 /// Numbers that are used once.
@@ -73,20 +73,20 @@ fn numbers(fd: i64, description: &Description) -> Vec<u64> {
 		(_, Some(inode)) => (SOCKET, inode),
 		_ => (0, 0),
 	};
-	let met = if description.inherited { INHERITED } else { 0 };
-	vec![fd as u64, mode, 0, 0, inode, 0, 0, description.flags as u64, 0, met]
+	let inherited_flag = if description.inherited { INHERITED } else { 0 };
+	vec![fd as u64, mode, 0, 0, inode, 0, 0, description.flags as u64, 0, inherited_flag]
 }
 
 impl Description {
 	/// As what a row is about.
-	pub fn thing(&self, fd: i64, made: bool) -> Thing {
-		Thing {
+	pub fn object(&self, fd: i64, created: bool) -> ObjectDef {
+		ObjectDef {
 			key: Key::Descriptor(self.id, fd),
 			class: DESCRIPTOR,
 			parent: None,
 			name: self.name.clone(),
 			numbers: numbers(fd, self),
-			made,
+			created,
 		}
 	}
 
@@ -132,20 +132,20 @@ impl Table {
 
 	/// The open file of an argument; where it is shown under another name than any that is known, how it was opened
 	/// was not seen. `renamed`: files were renamed, so another name may be the same file's.
-	pub fn find(&mut self, said: &Descriptor, renamed: bool, numbers: &mut Numbers) -> Entry {
-		if let Some(entry) = self.open.get(&said.number) {
+	pub fn find(&mut self, argument: &Descriptor, renamed: bool, numbers: &mut Numbers) -> Entry {
+		if let Some(entry) = self.open.get(&argument.number) {
 			let mut description = entry.description.borrow_mut();
-			let same = match (&description.shown, &said.path) {
-				(Some(known), Some(shown)) => known == shown || renamed || said.deleted,
+			let same = match (&description.shown, &argument.path) {
+				(Some(known), Some(shown)) => known == shown || renamed || argument.deleted,
 				_ => true,
 			};
 			if same {
-				description.shown = said.path.clone().or_else(|| description.shown.take());
+				description.shown = argument.path.clone().or_else(|| description.shown.take());
 				return entry.clone();
 			}
 		}
-		let name = said.path.clone().unwrap_or_default();
-		self.open(said.number, (name, said.path.clone()), 0, None, numbers)
+		let name = argument.path.clone().unwrap_or_default();
+		self.open(argument.number, (name, argument.path.clone()), 0, None, numbers)
 	}
 
 	pub fn duplicate(&mut self, entry: &Entry, fd: i64, close_on_exec: bool) {
@@ -178,25 +178,25 @@ impl Table {
 		self.mappings.clear();
 	}
 
-	pub fn map(&mut self, start: u64, length: u64, file: Thing, numbers: &mut Numbers) {
+	pub fn map(&mut self, start: u64, length: u64, file: ObjectDef, numbers: &mut Numbers) {
 		let end = start.saturating_add(length);
 		let mapping = Mapping { start, end, number: numbers.next() };
-		let thing = Thing {
+		let object = ObjectDef {
 			key: Key::Mapping(start, mapping.number),
 			class: MAPPING,
 			name: file.name.clone(),
 			parent: Some(Box::new(file)),
 			numbers: vec![start, length],
-			made: false,
+			created: false,
 		};
 		self.unmap(start, length);
-		self.mappings.push((mapping, thing));
+		self.mappings.push((mapping, object));
 	}
 
 	/// The mapping of a file that an address is in.
-	pub fn mapped(&self, address: u64) -> Option<Thing> {
-		let found = self.mappings.iter().find(|(at, _)| (at.start..at.end).contains(&address));
-		found.map(|(_, thing)| thing.clone())
+	pub fn mapped(&self, address: u64) -> Option<ObjectDef> {
+		let mapping = self.mappings.iter().find(|(at, _)| (at.start..at.end).contains(&address));
+		mapping.map(|(_, object)| object.clone())
 	}
 
 	/// Mappings that begin in this range are gone.

@@ -40,7 +40,7 @@ pub enum StraceError {
 
 /// Any bytes as a log: what becomes of them, as streams. For fuzzing and tests.
 pub fn streams_of(data: &[u8]) -> Result<Vec<Vec<u8>>, StraceError> {
-	let node = fathom_made::Node {
+	let node = fathom_import::Node {
 		host: String::new(),
 		boot_id: String::new(),
 		run: String::new(),

@@ -145,8 +145,8 @@ fn what(text: &[u8]) -> What<'_> {
 	}
 	if let Some(rest) = text.strip_prefix(b"<... ") {
 		let resumed = b" resumed>";
-		let found = rest.windows(resumed.len()).position(|window| window == resumed);
-		return found.map_or(What::Other, |at| What::Ends(&rest[at + resumed.len()..]));
+		let place = rest.windows(resumed.len()).position(|window| window == resumed);
+		return place.map_or(What::Other, |at| What::Ends(&rest[at + resumed.len()..]));
 	}
 	match text.strip_suffix(b"<unfinished ...>") {
 		_ if name(text).is_none() => What::Other,
@@ -166,7 +166,7 @@ pub fn name(text: &[u8]) -> Option<&[u8]> {
 pub struct Outcome {
 	/// `None`: it never returned (`= ?`).
 	pub result: Option<i64>,
-	pub made: Option<Descriptor>,
+	pub descriptor: Option<Descriptor>,
 	/// By its name: `ENOENT`, `ERESTARTSYS`.
 	pub error: Option<Vec<u8>>,
 	/// Nanoseconds, of `-T`.
@@ -179,10 +179,10 @@ pub fn outcome(text: &[u8]) -> Option<Outcome> {
 	let (text, duration) = duration(text);
 	let end = if text.first() == Some(&b'?') { 1 } else { value_end(text) };
 	let (value, rest) = text.split_at(end);
-	let made = text::descriptor(text).filter(|found| found.path.is_some());
-	let result = match (own_pid(text), &made) {
+	let descriptor = text::descriptor(text).filter(|descriptor| descriptor.path.is_some());
+	let result = match (own_pid(text), &descriptor) {
 		(Some(pid), _) => Some(pid),
-		(None, Some(made)) => Some(made.number),
+		(None, Some(descriptor)) => Some(descriptor.number),
 		(None, None) if value == b"?" => None,
 		(None, None) => Some(text::number(value)?),
 	};
@@ -190,14 +190,14 @@ pub fn outcome(text: &[u8]) -> Option<Outcome> {
 	let letters = error.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
 	let named = error.first() == Some(&b'E') && result.is_none_or(|result| result < 0);
 	let error = named.then(|| error[..letters].to_vec());
-	Some(Outcome { result, made, error, duration })
+	Some(Outcome { result, descriptor, error, duration })
 }
 
 /// What strace itself calls the process whose number another namespace gave: `4<sh> /* 1234 in strace's PID NS */`.
 fn own_pid(text: &[u8]) -> Option<i64> {
-	let said = text.strip_suffix(b" in strace's PID NS */")?;
-	let from = said.iter().rposition(|&byte| byte == b' ')? + 1;
-	text::number(&said[from..])
+	let note = text.strip_suffix(b" in strace's PID NS */")?;
+	let from = note.iter().rposition(|&byte| byte == b' ')? + 1;
+	text::number(&note[from..])
 }
 
 fn value_end(text: &[u8]) -> usize {
@@ -205,11 +205,11 @@ fn value_end(text: &[u8]) -> usize {
 }
 
 fn duration(text: &[u8]) -> (&[u8], Option<u64>) {
-	let found = text.strip_suffix(b">").and_then(|inside| {
+	let split = text.strip_suffix(b">").and_then(|inside| {
 		let at = inside.iter().rposition(|&byte| byte == b'<')?;
 		Some((text[..at].trim_ascii_end(), nanoseconds(&inside[at + 1..])?))
 	});
-	found.map_or((text, None), |(text, time)| (text, Some(time)))
+	split.map_or((text, None), |(text, time)| (text, Some(time)))
 }
 
 #[cfg(test)]
@@ -222,9 +222,9 @@ mod tests {
 	fn lines_say_whose_they_are_in_each_way_of_strace() {
 		for text in ["12 1795438042.000002 sync() = 0", "[pid    12] 1795438042.000002 sync() = 0"]
 		{
-			let found = line(text.as_bytes()).unwrap();
-			assert_eq!((found.tid, found.time), (Some(12), 1_795_438_042_000_002_000));
-			assert_eq!(found.what, What::Call(b"sync() = 0"));
+			let parsed = line(text.as_bytes()).unwrap();
+			assert_eq!((parsed.tid, parsed.time), (Some(12), 1_795_438_042_000_002_000));
+			assert_eq!(parsed.what, What::Call(b"sync() = 0"));
 		}
 		assert_eq!(line(b"1795438042.5 sync() = 0").unwrap().tid, None);
 	}
@@ -238,8 +238,8 @@ mod tests {
 			"12 1795438042.5 (+     0.000051) [ 162] [00007f87d6f33ad7] sync() = 0",
 			"12 1795438042.5 [????????????????] sync() = 0",
 		] {
-			let found = line(text.as_bytes()).unwrap();
-			assert_eq!((found.tid, found.what), (Some(12), What::Call(b"sync() = 0")), "{text}");
+			let parsed = line(text.as_bytes()).unwrap();
+			assert_eq!((parsed.tid, parsed.what), (Some(12), What::Call(b"sync() = 0")), "{text}");
 		}
 	}
 
@@ -270,7 +270,7 @@ mod tests {
 		let of = |text: &str| outcome(text.as_bytes()).unwrap();
 		assert_eq!(of(" = 8589934592 <0.000010>").result, Some(1 << 33));
 		assert_eq!(of(" = 8589934592 <0.000010>").duration, Some(10_000));
-		assert_eq!(of(r" = 3</a\76> <1.5>").made.unwrap().path.unwrap(), b"/a>");
+		assert_eq!(of(r" = 3</a\76> <1.5>").descriptor.unwrap().path.unwrap(), b"/a>");
 		assert_eq!(of(" = -1 ENOENT (No such file or directory)").error.unwrap(), b"ENOENT");
 		assert_eq!(of(" = 0x7f00").result, Some(0x7f00));
 		assert_eq!(of(" = 12<sh> <0.1>").result, Some(12));

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
 
-use fathom_made::shown;
+use fathom_import::shown;
 
 use crate::calls::{OTHERS, UNKNOWN, place};
 use crate::line::{self, Outcome, Timeless, What};
@@ -97,10 +97,10 @@ struct Reader<'a, 'o> {
 impl<'a> Reader<'a, '_> {
 	/// Was it understood?
 	fn line(&mut self, tid: u32, text: &'a [u8]) -> Result<bool, Timeless> {
-		let found = line::line(text)?;
-		let (tid, time) = (found.tid.unwrap_or(tid), found.time);
+		let parsed = line::line(text)?;
+		let (tid, time) = (parsed.tid.unwrap_or(tid), parsed.time);
 		self.last = self.last.max(time);
-		match found.what {
+		match parsed.what {
 			What::Call(text) => return Ok(self.call(tid, time, Cow::Borrowed(text), None)),
 			What::Begins(text) => {
 				self.open.insert(tid, (time, text));

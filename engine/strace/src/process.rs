@@ -4,13 +4,13 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use fathom_made::Node;
+use fathom_import::Node;
 
 use crate::calls::{self, About, CALLS, Field, Shape};
 use crate::descriptors::{Entry, Numbers, PATH, Table};
 use crate::line::Outcome;
 use crate::log::Event;
-use crate::rows::{Image, Key, Row, Thing, unknown};
+use crate::rows::{Image, Key, ObjectDef, Row, unknown};
 use crate::text::{self, AT_FDCWD, Descriptor};
 
 struct Thread {
@@ -42,12 +42,12 @@ impl<'a> Arguments<'a> {
 	/// Of a call that never returned, as far as they are known.
 	fn read(text: &'a [u8], name: usize) -> Arguments<'a> {
 		let inside = text.get(name + 1..).unwrap_or_default();
-		if let Some((found, _)) = text::arguments(inside) {
-			return Arguments { all: found.into_iter().map(|range| &inside[range]).collect() };
+		if let Some((ranges, _)) = text::arguments(inside) {
+			return Arguments { all: ranges.into_iter().map(|range| &inside[range]).collect() };
 		}
 		let mut closed = inside.trim_ascii_end().to_vec();
 		closed.push(b')');
-		let ranges = text::arguments(&closed).map(|(found, _)| found).unwrap_or_default();
+		let ranges = text::arguments(&closed).map(|(ranges, _)| ranges).unwrap_or_default();
 		Arguments { all: ranges.into_iter().filter_map(|range| inside.get(range)).collect() }
 	}
 
@@ -78,9 +78,9 @@ fn join(directory: Option<&[u8]>, path: Vec<u8>) -> Vec<u8> {
 	}
 }
 
-fn path_thing(name: Vec<u8>) -> Thing {
+fn path_object(name: Vec<u8>) -> ObjectDef {
 	let key = Key::Path(name.clone());
-	Thing { key, class: PATH, parent: None, name, numbers: Vec::new(), made: false }
+	ObjectDef { key, class: PATH, parent: None, name, numbers: Vec::new(), created: false }
 }
 
 impl<'n> Processes<'n> {
@@ -143,8 +143,9 @@ impl<'n> Processes<'n> {
 		else {
 			return;
 		};
-		let told = if name.ends_with(b"fork") { Vec::new() } else { arguments.all.join(&b","[..]) };
-		let shares = |flag: &[u8]| told.windows(flag.len()).any(|window| window == flag);
+		let flags =
+			if name.ends_with(b"fork") { Vec::new() } else { arguments.all.join(&b","[..]) };
+		let shares = |flag: &[u8]| flags.windows(flag.len()).any(|window| window == flag);
 		let Some(parent) = self.threads.get(&event.tid) else { return };
 		let table = match shares(b"CLONE_FILES") {
 			true => Rc::clone(&parent.table),
@@ -157,11 +158,11 @@ impl<'n> Processes<'n> {
 		let mut image = parent.image;
 		if !shares(b"CLONE_THREAD") {
 			let from = &self.images[image];
-			let mut made = Image::new(child, from.pid);
-			made.executable.clone_from(&from.executable);
-			made.command.clone_from(&from.command);
-			made.directory = directory.borrow().clone().unwrap_or_default();
-			self.images.push(made);
+			let mut child_image = Image::new(child, from.pid);
+			child_image.executable.clone_from(&from.executable);
+			child_image.command.clone_from(&from.command);
+			child_image.directory = directory.borrow().clone().unwrap_or_default();
+			self.images.push(child_image);
 			image = self.images.len() - 1;
 		}
 		self.threads.insert(child, Thread { image, table, directory, held: None });
@@ -293,14 +294,14 @@ impl<'n> Processes<'n> {
 			(About::At(place, _), "fstat") => place,
 			_ => return None,
 		};
-		let said = arguments.descriptor(place).filter(|said| said.number >= 0)?;
+		let descriptor = arguments.descriptor(place).filter(|descriptor| descriptor.number >= 0)?;
 		let table = &self.threads.get(&event.tid)?.table;
-		let entry = table.borrow_mut().find(&said, self.renamed, &mut self.numbers);
+		let entry = table.borrow_mut().find(&descriptor, self.renamed, &mut self.numbers);
 		entry.description.borrow_mut().used(event.tid, event.began, event.ended);
 		Some(entry)
 	}
 
-	fn mapping(&self, tid: u32, arguments: &Arguments<'_>) -> Option<Thing> {
+	fn mapping(&self, tid: u32, arguments: &Arguments<'_>) -> Option<ObjectDef> {
 		let table = self.threads.get(&tid)?.table.borrow();
 		table.mapped(text::number(arguments.at(0))? as u64)
 	}
@@ -309,11 +310,11 @@ impl<'n> Processes<'n> {
 	fn whole(&self, tid: u32, directory: Option<&Descriptor>, path: Vec<u8>) -> Vec<u8> {
 		let thread = &self.threads[&tid];
 		match directory {
-			Some(said) if said.number != AT_FDCWD || said.path.is_some() => {
-				if said.number == AT_FDCWD {
-					thread.directory.borrow_mut().clone_from(&said.path);
+			Some(descriptor) if descriptor.number != AT_FDCWD || descriptor.path.is_some() => {
+				if descriptor.number == AT_FDCWD {
+					thread.directory.borrow_mut().clone_from(&descriptor.path);
 				}
-				join(said.path.as_deref(), path)
+				join(descriptor.path.as_deref(), path)
 			}
 			_ => join(thread.directory.borrow().as_deref(), path),
 		}
@@ -325,20 +326,20 @@ impl<'n> Processes<'n> {
 		shape: &Shape,
 		arguments: &Arguments<'_>,
 		entry: Option<&Entry>,
-	) -> Option<Thing> {
+	) -> Option<ObjectDef> {
 		if let Some(entry) = entry {
 			let place =
 				if let About::Fd(place) | About::At(place, _) = shape.about { place } else { 0 };
 			let fd = arguments.descriptor(place)?.number;
-			return Some(entry.description.borrow().thing(fd, false));
+			return Some(entry.description.borrow().object(fd, false));
 		}
 		match shape.about {
 			About::Path(place) => {
-				Some(path_thing(self.whole(event.tid, None, arguments.path(place)?)))
+				Some(path_object(self.whole(event.tid, None, arguments.path(place)?)))
 			}
 			About::At(directory, place) => {
 				let directory = arguments.descriptor(directory);
-				Some(path_thing(self.whole(event.tid, directory.as_ref(), arguments.path(place)?)))
+				Some(path_object(self.whole(event.tid, directory.as_ref(), arguments.path(place)?)))
 			}
 			About::Address(_) => self.mapping(event.tid, arguments),
 			About::Fd(_) | About::Nothing => None,
@@ -371,7 +372,9 @@ impl<'n> Processes<'n> {
 					table.open(end.number, (name, end.path), flags, Some(0), &mut self.numbers);
 				}
 			}
-			("close", _) => table.close(arguments.descriptor(0).map_or(-1, |said| said.number)),
+			("close", _) => {
+				table.close(arguments.descriptor(0).map_or(-1, |descriptor| descriptor.number))
+			}
 			("close_range", _) => {
 				let marks = arguments.at(2).ends_with(b"CLOEXEC");
 				let last = match arguments.number(1) {
@@ -386,8 +389,8 @@ impl<'n> Processes<'n> {
 			}
 			("fcntl", Some(entry)) => control(&mut table, entry, arguments, result),
 			("mmap", Some(entry)) => {
-				let fd = arguments.descriptor(4).map_or(-1, |said| said.number);
-				let file = entry.description.borrow().thing(fd, false);
+				let fd = arguments.descriptor(4).map_or(-1, |descriptor| descriptor.number);
+				let file = entry.description.borrow().object(fd, false);
 				table.map(result as u64, arguments.number(1) as u64, file, &mut self.numbers);
 			}
 			("munmap", _) => table.unmap(arguments.number(0) as u64, arguments.number(1) as u64),
@@ -395,7 +398,7 @@ impl<'n> Processes<'n> {
 				*thread.directory.borrow_mut() = row.about.as_ref().map(|about| about.name.clone());
 			}
 			("fchdir", _) => {
-				let shown = arguments.descriptor(0).and_then(|said| said.path);
+				let shown = arguments.descriptor(0).and_then(|descriptor| descriptor.path);
 				*thread.directory.borrow_mut() = shown;
 			}
 			("rename" | "renameat" | "renameat2" | "link" | "linkat", _) => self.renamed = true,
@@ -404,12 +407,13 @@ impl<'n> Processes<'n> {
 				moved(&mut table, numbers, entry, shape, arguments, result);
 			}
 			_ if shape.kind == "open" => {
-				let shown = outcome.made.as_ref().and_then(|made| made.path.clone());
-				let said = row.about.take().map(|about| about.name);
-				let name = said.or_else(|| shown.clone()).unwrap_or_default();
+				let shown =
+					outcome.descriptor.as_ref().and_then(|descriptor| descriptor.path.clone());
+				let argument = row.about.take().map(|about| about.name);
+				let name = argument.or_else(|| shown.clone()).unwrap_or_default();
 				let flags = opened_with(shape, arguments);
 				let entry = table.open(result, (name, shown), flags, Some(0), &mut self.numbers);
-				row.about = Some(entry.description.borrow().thing(result, true));
+				row.about = Some(entry.description.borrow().object(result, true));
 			}
 			_ => {}
 		}
@@ -431,7 +435,7 @@ fn opened_with(shape: &Shape, arguments: &Arguments<'_>) -> i64 {
 }
 
 fn control(table: &mut Table, entry: &Entry, arguments: &Arguments<'_>, result: i64) {
-	let fd = arguments.descriptor(0).map_or(-1, |said| said.number);
+	let fd = arguments.descriptor(0).map_or(-1, |descriptor| descriptor.number);
 	let is_copy = arguments.at(1) == b"F_DUPFD" || arguments.at(1) == b"0";
 	match arguments.number(1) {
 		calls::F_DUPFD if is_copy => table.duplicate(entry, result, false),
@@ -474,9 +478,9 @@ fn moved(
 		_ => None,
 	};
 	if let Some((place, writes)) = other
-		&& let Some(said) = arguments.descriptor(place)
+		&& let Some(descriptor) = arguments.descriptor(place)
 	{
-		let entry = table.find(&said, true, numbers);
+		let entry = table.find(&descriptor, true, numbers);
 		advance(&entry, writes, result);
 	}
 }
@@ -492,17 +496,17 @@ fn advance(entry: &Entry, writes: bool, bytes: i64) {
 
 /// libc's function by the arguments.
 fn variant(place: usize, arguments: &Arguments<'_>) -> usize {
-	let here = arguments.at(0).starts_with(b"AT_FDCWD");
+	let at_cwd = arguments.at(0).starts_with(b"AT_FDCWD");
 	let op = match CALLS[place].syscall {
-		"openat" if here => "open",
+		"openat" if at_cwd => "open",
 		"newfstatat" if arguments.path(1).is_some_and(|path| path.is_empty()) => "fstat",
-		"newfstatat" if here && arguments.number(3) & calls::AT_SYMLINK_NOFOLLOW != 0 => "lstat",
-		"newfstatat" if here => "stat",
+		"newfstatat" if at_cwd && arguments.number(3) & calls::AT_SYMLINK_NOFOLLOW != 0 => "lstat",
+		"newfstatat" if at_cwd => "stat",
 		_ => return place,
 	};
 	let syscall = CALLS[place].syscall;
-	let found = CALLS.iter().position(|shape| shape.syscall == syscall && shape.op == op);
-	found.unwrap_or(place)
+	let known = CALLS.iter().position(|shape| shape.syscall == syscall && shape.op == op);
+	known.unwrap_or(place)
 }
 
 /// Name and first argument: the rest is what the kernel wrote.
@@ -550,7 +554,7 @@ fn words(text: &[u8]) -> Vec<u8> {
 		return Vec::new();
 	}
 	closed.push(b')');
-	let ranges = text::arguments(&closed).map(|(found, _)| found).unwrap_or_default();
+	let ranges = text::arguments(&closed).map(|(ranges, _)| ranges).unwrap_or_default();
 	let all = ranges.into_iter().filter_map(|range| text::quoted(&closed[range]));
 	all.flat_map(|word| [word, vec![0]].concat()).collect()
 }

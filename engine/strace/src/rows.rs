@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::{Deref, DerefMut};
 
-use fathom_made::{Node, Rows};
+use fathom_import::{Node, Rows};
 use fathom_stream::{Call, NO_SEQ, Object, OpRecord, Text, UNKNOWN_OFFSET, Unfinished};
 
 use crate::calls::{CALLS, Field};
@@ -19,20 +19,20 @@ pub enum Key {
 }
 
 #[derive(Debug, Clone)]
-pub struct Thing {
+pub struct ObjectDef {
 	pub key: Key,
 	pub class: u32,
-	pub parent: Option<Box<Thing>>,
+	pub parent: Option<Box<ObjectDef>>,
 	pub name: Vec<u8>,
 	pub numbers: Vec<u64>,
 	/// The row that is about it makes it.
-	pub made: bool,
+	pub created: bool,
 }
 
 pub struct Row {
 	/// In `CALLS`.
 	pub shape: usize,
-	pub about: Option<Thing>,
+	pub about: Option<ObjectDef>,
 	pub began: u64,
 	pub ended: u64,
 	pub error: u64,
@@ -44,34 +44,34 @@ pub struct Row {
 }
 
 pub struct Image {
-	made: fathom_made::Image,
+	image: fathom_import::Image,
 	objects: HashMap<Key, u32>,
 }
 
 impl Deref for Image {
-	type Target = fathom_made::Image;
+	type Target = fathom_import::Image;
 
 	fn deref(&self) -> &Self::Target {
-		&self.made
+		&self.image
 	}
 }
 
 impl DerefMut for Image {
 	fn deref_mut(&mut self) -> &mut Self::Target {
-		&mut self.made
+		&mut self.image
 	}
 }
 
 impl Image {
 	pub fn new(pid: u32, parent: u32) -> Image {
-		Image { made: fathom_made::Image::new(pid, parent), objects: HashMap::new() }
+		Image { image: fathom_import::Image::new(pid, parent), objects: HashMap::new() }
 	}
 
 	/// Times of the row are nanoseconds since 1970.
 	pub fn row(&mut self, node: &Node, tid: u32, row: &Row) {
 		let began = row.began.saturating_sub(node.epoch);
-		let Image { made, objects } = self;
-		made.write(node, tid, began, |rows| write(rows, objects, node.epoch, row));
+		let Image { image, objects } = self;
+		image.write(node, tid, began, |rows| write(rows, objects, node.epoch, row));
 	}
 }
 
@@ -127,13 +127,13 @@ fn write(rows: &mut Rows<'_>, objects: &mut HashMap<Key, u32>, epoch: u64, row: 
 	}
 }
 
-fn object(rows: &mut Rows<'_>, objects: &mut HashMap<Key, u32>, about: &Thing) -> u32 {
-	if let (false, Some(&known)) = (about.made, objects.get(&about.key)) {
+fn object(rows: &mut Rows<'_>, objects: &mut HashMap<Key, u32>, about: &ObjectDef) -> u32 {
+	if let (false, Some(&known)) = (about.created, objects.get(&about.key)) {
 		return known;
 	}
 	let parent = about.parent.as_ref().map_or(0, |parent| self::object(rows, objects, parent));
 	let object = objects.len() as u32 + 1;
-	let created_by = if about.made { rows.seq() } else { NO_SEQ };
+	let created_by = if about.created { rows.seq() } else { NO_SEQ };
 	rows.writer().object(&Object {
 		object,
 		class: about.class,

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use fathom_made::{Folder, Node, publish, shown, write};
+use fathom_import::{Folder, Node, publish, shown, write};
 use serde_json::json;
 
 use crate::log::{Event, Log, events};
@@ -42,7 +42,7 @@ pub fn import(run: &Path, files: &[PathBuf]) -> Result<Imported, StraceError> {
 	let place = Place::of(run, first.saturating_sub(1_000_000_000))?;
 	let mut processes = Processes::new(&place.node, place.directory.clone(), place.command.clone());
 	events.iter().for_each(|event| processes.take(event));
-	say(&mut processes.images, &place.node, counts);
+	add_marks(&mut processes.images, &place.node, counts);
 	processes.end();
 	let images: Vec<Image> =
 		processes.images.into_iter().filter(|image| !image.bytes.is_empty()).collect();
@@ -50,12 +50,12 @@ pub fn import(run: &Path, files: &[PathBuf]) -> Result<Imported, StraceError> {
 		return Err(StraceError::Empty(named));
 	}
 	let bytes = images.iter().map(|image| image.bytes.len() as u64).sum();
-	let made: Vec<&fathom_made::Image> = images.iter().map(|image| &**image).collect();
+	let stream_images: Vec<&fathom_import::Image> = images.iter().map(|image| &**image).collect();
 	let written = if place.new {
-		let folder = Folder { node: &place.node, images: made };
+		let folder = Folder { node: &place.node, images: stream_images };
 		publish(run, &[folder], "strace", describe(&images, &events))
 	} else {
-		write(&place.streams, &made)
+		write(&place.streams, &stream_images)
 	};
 	written.map_err(StraceError::Written)?;
 	Ok(Imported { processes: images.len(), bytes, counts })
@@ -69,9 +69,9 @@ fn logs_in(named: &[PathBuf]) -> Result<Vec<PathBuf>, StraceError> {
 			files.push(path.clone());
 			continue;
 		}
-		let found = fs::read_dir(path).map_err(failed(path))?;
+		let entries = fs::read_dir(path).map_err(failed(path))?;
 		let mut inside = Vec::new();
-		for entry in found {
+		for entry in entries {
 			inside.push(entry.map_err(failed(path))?.path());
 		}
 		inside.sort();
@@ -101,8 +101,8 @@ impl Place {
 			run: name.clone(),
 			epoch,
 		};
-		let said = match fs::read(run.join("run.json")) {
-			Ok(said) => said,
+		let run_json = match fs::read(run.join("run.json")) {
+			Ok(run_json) => run_json,
 			Err(error) if error.kind() == io::ErrorKind::NotFound => {
 				let streams = PathBuf::new();
 				return Ok(Place {
@@ -115,26 +115,26 @@ impl Place {
 			}
 			Err(error) => return Err(failed(&run.join("run.json"))(error)),
 		};
-		let said: serde_json::Value = serde_json::from_slice(&said).unwrap_or_default();
-		let of = |key: &str| said["nodes"][0][key].as_str().unwrap_or("unknown").to_owned();
+		let run_json: serde_json::Value = serde_json::from_slice(&run_json).unwrap_or_default();
+		let of = |key: &str| run_json["nodes"][0][key].as_str().unwrap_or("unknown").to_owned();
 		let (host, boot_id) = (of("host"), of("boot_id"));
-		let words = said["command"].as_array().into_iter().flatten();
+		let words = run_json["command"].as_array().into_iter().flatten();
 		let words = words.filter_map(serde_json::Value::as_str);
 		Ok(Place {
 			new: false,
 			streams: run.join("streams").join(format!("{boot_id}-{host}")),
 			node: node(&host, &boot_id),
 			command: words.flat_map(|word| [word.as_bytes(), b"\0"].concat()).collect(),
-			directory: said["directory"].as_str().map(|text| text.as_bytes().to_vec()),
+			directory: run_json["directory"].as_str().map(|text| text.as_bytes().to_vec()),
 		})
 	}
 }
 
 /// What is not in the rows, as marks.
-fn say(images: &mut [Image], node: &Node, counts: Counts) {
+fn add_marks(images: &mut [Image], node: &Node, counts: Counts) {
 	let limits = "recorded by strace: system calls only, no library above them; no inode, so a file is its name; times \
 		are strace's, with what it costs";
-	let said = [
+	let marks = [
 		(1, limits),
 		(counts.refused, "lines were not understood"),
 		(counts.torn, "logs end within a line"),
@@ -142,7 +142,7 @@ fn say(images: &mut [Image], node: &Node, counts: Counts) {
 		(counts.untimed, "calls have no duration; record with strace -T"),
 	];
 	let Some(image) = images.iter_mut().find(|image| image.goes_on()) else { return };
-	for (count, detail) in said.into_iter().filter(|(count, _)| *count > 0) {
+	for (count, detail) in marks.into_iter().filter(|(count, _)| *count > 0) {
 		image.mark(node, "strace", detail, count);
 	}
 }

@@ -15,7 +15,7 @@ pub const AT_FDCWD: i64 = -100;
 /// Where the arguments are in `text`, which begins behind the opening parenthesis, and what is behind the closing one.
 /// `None`: it is not closed.
 pub fn arguments(text: &[u8]) -> Option<(Vec<Range<usize>>, usize)> {
-	let (mut found, mut from, mut depth, mut at) = (Vec::new(), 0, 0usize, 0);
+	let (mut ranges, mut from, mut depth, mut at) = (Vec::new(), 0, 0usize, 0);
 	while let Some(&byte) = text.get(at) {
 		match byte {
 			b'"' => at = quote_end(text, at)?,
@@ -25,12 +25,12 @@ pub fn arguments(text: &[u8]) -> Option<(Vec<Range<usize>>, usize)> {
 			}
 			b'(' | b'[' | b'{' => depth += 1,
 			b')' if depth == 0 => {
-				push(&mut found, text, from..at);
-				return Some((found, at + 1));
+				push(&mut ranges, text, from..at);
+				return Some((ranges, at + 1));
 			}
 			b')' | b']' | b'}' => depth = depth.saturating_sub(1),
 			b',' if depth == 0 => {
-				push(&mut found, text, from..at);
+				push(&mut ranges, text, from..at);
 				from = at + 1;
 			}
 			_ => {}
@@ -40,12 +40,12 @@ pub fn arguments(text: &[u8]) -> Option<(Vec<Range<usize>>, usize)> {
 	None
 }
 
-fn push(found: &mut Vec<Range<usize>>, text: &[u8], mut range: Range<usize>) {
+fn push(ranges: &mut Vec<Range<usize>>, text: &[u8], mut range: Range<usize>) {
 	while range.start < range.end && text[range.start] == b' ' {
 		range.start += 1;
 	}
-	if !range.is_empty() || !found.is_empty() {
-		found.push(range);
+	if !range.is_empty() || !ranges.is_empty() {
+		ranges.push(range);
 	}
 }
 
@@ -206,8 +206,8 @@ mod tests {
 	use proptest::prelude::*;
 
 	fn split(text: &str) -> Vec<&str> {
-		let (found, _) = arguments(text.as_bytes()).unwrap();
-		found.into_iter().map(|range| &text[range]).collect()
+		let (ranges, _) = arguments(text.as_bytes()).unwrap();
+		ranges.into_iter().map(|range| &text[range]).collect()
 	}
 
 	#[test]
@@ -221,9 +221,9 @@ mod tests {
 
 	#[test]
 	fn names_are_any_bytes() {
-		let found = descriptor(br"3</tmp/a\76b\74c\n\377 \303\251>(deleted)").unwrap();
-		assert_eq!(found.path.unwrap(), b"/tmp/a>b<c\n\xff \xc3\xa9");
-		assert!(found.deleted);
+		let parsed = descriptor(br"3</tmp/a\76b\74c\n\377 \303\251>(deleted)").unwrap();
+		assert_eq!(parsed.path.unwrap(), b"/tmp/a>b<c\n\xff \xc3\xa9");
+		assert!(parsed.deleted);
 		assert_eq!(descriptor(b"AT_FDCWD</>").unwrap().number, AT_FDCWD);
 		assert_eq!(quoted(br#""\x61\0\\\"""#).unwrap(), b"a\0\\\"");
 		assert_eq!(quoted(br#""cut"..."#), None);
@@ -257,9 +257,9 @@ mod tests {
 		#[test]
 		fn every_name_comes_back(name in proptest::collection::vec(1u8.., 1..40)) {
 			let escaped: String = name.iter().map(|byte| format!("\\{byte:03o}")).collect();
-			let found = descriptor(format!("7<{escaped}>").as_bytes()).unwrap();
+			let parsed = descriptor(format!("7<{escaped}>").as_bytes()).unwrap();
 			let name = name.strip_suffix(b" (deleted)").unwrap_or(&name);
-			prop_assert_eq!(found.path.unwrap(), name);
+			prop_assert_eq!(parsed.path.unwrap(), name);
 		}
 	}
 }

@@ -39,8 +39,8 @@ fn rows_of(streams: &[Vec<u8>]) -> Vec<Row> {
 	for stream in streams {
 		let (mut ops, mut objects) = (HashMap::new(), HashMap::new());
 		let mut decoder = Decoder::new();
-		for found in chunks(stream) {
-			let Segment::Chunk(chunk) = found else { panic!("{found:?}") };
+		for segment in chunks(stream) {
+			let Segment::Chunk(chunk) = segment else { panic!("{segment:?}") };
 			let mut items = decoder.rows(&chunk);
 			while let Some(item) = items.next() {
 				let (pid, tid) = (chunk.header.pid, chunk.header.tid);
@@ -100,7 +100,7 @@ fn after_open(rest: &str) -> Vec<Row> {
 
 #[test]
 fn positions_are_followed_through_dup_seek_and_fork() {
-	let found = after_open(
+	let calls = after_open(
 		"1 1700000011.000000 write(3</w/f>, \"\"..., 100) = 100 <0.000010>\n\
 		1 1700000011.100000 dup(3</w/f>) = 4</w/f> <0.000010>\n\
 		1 1700000011.200000 lseek(4</w/f>, 8589934592, SEEK_SET) = 8589934592 <0.000010>\n\
@@ -108,40 +108,40 @@ fn positions_are_followed_through_dup_seek_and_fork() {
 		2 1700000011.400000 read(3</w/f>, \"\"..., 50) = 20 <0.000010>\n\
 		1 1700000011.500000 write(3</w/f>, \"\"..., 7) = 7 <0.000010>\n",
 	);
-	let offsets: Vec<(u32, i64)> = found
+	let offsets: Vec<(u32, i64)> = calls
 		.iter()
 		.filter(|row| row.op == "read" || row.op == "write")
 		.map(|row| (row.pid, row.field("offset")))
 		.collect();
 	assert_eq!(offsets, [(1, 0), (2, 8_589_934_592), (1, 8_589_934_612)]);
-	assert!(found.iter().all(|row| row.path == "/w/f"), "{found:?}");
-	let open = &found[0];
+	assert!(calls.iter().all(|row| row.path == "/w/f"), "{calls:?}");
+	let open = &calls[0];
 	assert_eq!((open.op.as_str(), open.field("flags"), open.field("mode")), ("open", 0o102, 0o644));
 }
 
 #[test]
 fn vectors_and_offsets_in_memory_have_their_bytes() {
-	let found = after_open(
+	let calls = after_open(
 		"1 1700000011.0 pwritev(3</w/f>, [{iov_base=\"a,b\", iov_len=3}, {iov_base=\"\", iov_len=4}], 2, 8589934592) = 7 <0.1>\n\
 		1 1700000012.0 preadv2(3</w/f>, [{iov_base=\"\", iov_len=9}], 1, -1, 0) = 9 <0.1>\n\
 		1 1700000013.0 copy_file_range(3</w/f>, NULL, 3</w/f>, [4096], 100, 0) = 100 <0.1>\n\
 		1 1700000014.0 read(3</w/f>, \"\", 1) = 1 <0.1>\n",
 	);
 	let of = |row: &Row| (row.field("size"), row.field("offset"), row.field("bytes"));
-	assert_eq!(of(&found[1]), (7, 8_589_934_592, 7));
-	assert_eq!(of(&found[2]), (9, 0, 9));
-	assert_eq!(of(&found[3]), (100, 4096, 100));
+	assert_eq!(of(&calls[1]), (7, 8_589_934_592, 7));
+	assert_eq!(of(&calls[2]), (9, 0, 9));
+	assert_eq!(of(&calls[3]), (100, 4096, 100));
 	// The side that the copy's own row is not on: it was read at the descriptor's position.
 	assert_eq!(
-		(&*found[4].op, found[4].field("offset"), found[4].field("bytes")),
+		(&*calls[4].op, calls[4].field("offset"), calls[4].field("bytes")),
 		("copy_source", 9, 100)
 	);
-	assert_eq!(of(&found[5]), (1, 109, 1));
+	assert_eq!(of(&calls[5]), (1, 109, 1));
 }
 
 #[test]
 fn appended_bytes_and_races_of_threads_have_no_position() {
-	let found = rows(
+	let calls = rows(
 		"1 1700000010.0 open(\"/l\", O_WRONLY|O_APPEND) = 3</l> <0.1>\n\
 		1 1700000011.0 write(3</l>, \"\", 5) = 5 <0.1>\n\
 		1 1700000012.0 openat(AT_FDCWD</w>, \"/g\", O_RDONLY) = 4</g> <0.1>\n\
@@ -149,30 +149,30 @@ fn appended_bytes_and_races_of_threads_have_no_position() {
 		1 1700000013.0 read(4</g>, \"\", 5) = 5 <0.5>\n\
 		2 1700000013.1 read(4</g>, \"\", 5) = 5 <0.6>\n",
 	);
-	let offsets: Vec<i64> = found
+	let offsets: Vec<i64> = calls
 		.iter()
 		.filter(|row| row.fields.contains_key("bytes"))
 		.map(|row| row.field("offset"))
 		.collect();
 	assert_eq!(offsets, [UNKNOWN_OFFSET, 0, UNKNOWN_OFFSET]);
-	assert_eq!(found.last().map(|row| (row.pid, row.tid)), Some((1, 2)));
+	assert_eq!(calls.last().map(|row| (row.pid, row.tid)), Some((1, 2)));
 }
 
 #[test]
 fn a_call_in_two_parts_is_one_row() {
-	let found = after_open(
+	let calls = after_open(
 		"1 1700000011.000000 read(3</w/f>,  <unfinished ...>\n\
 		2 1700000011.100000 unlink(\"/x\") = 0 <0.000010>\n\
 		1 1700000011.200000 <... read resumed>\"\"..., 100) = 64 <0.200000>\n",
 	);
-	let read = found.iter().find(|row| row.op == "read").unwrap();
+	let read = calls.iter().find(|row| row.op == "read").unwrap();
 	assert_eq!((read.field("size"), read.field("bytes")), (100, 64));
 	assert_eq!((read.began, read.ended), (1_700_000_011_000_000_000, 1_700_000_011_200_000_000));
 }
 
 #[test]
 fn a_restarted_call_is_one_and_an_interrupted_one_failed() {
-	let found = after_open(
+	let calls = after_open(
 		"1 1700000011.0 read(3</w/f>, 0x7ffd, 100) = ? ERESTARTSYS (To be restarted if SA_RESTART is set) <0.5>\n\
 		1 1700000011.6 --- SIGCONT {si_signo=SIGCONT} ---\n\
 		1 1700000012.0 read(3</w/f>, \"\", 100) = 9 <0.5>\n\
@@ -180,7 +180,7 @@ fn a_restarted_call_is_one_and_an_interrupted_one_failed() {
 		1 1700000013.6 --- SIGALRM {si_signo=SIGALRM} ---\n\
 		1 1700000013.7 rt_sigreturn({mask=[]}) = -1 EINTR (Interrupted system call) <0.1>\n",
 	);
-	let told: Vec<(u64, u64, u64, i64)> = found[1..]
+	let reads: Vec<(u64, u64, u64, i64)> = calls[1..]
 		.iter()
 		.map(|row| {
 			(
@@ -191,7 +191,7 @@ fn a_restarted_call_is_one_and_an_interrupted_one_failed() {
 			)
 		})
 		.collect();
-	assert_eq!(told, [(110, 125, 0, 9), (130, 137, 4, -1)]);
+	assert_eq!(reads, [(110, 125, 0, 9), (130, 137, 4, -1)]);
 }
 
 #[test]
@@ -200,8 +200,8 @@ fn what_was_open_at_a_kill_is_unfinished() {
 		"1700000011.0 write(3</w/f>, \"\"..., 100 <unfinished ...>) = ?",
 		"1700000011.0 write(3</w/f>, \"\"..., 100 <unfinished ...>",
 	] {
-		let found = after_open(&format!("1 {end}\n1 1700000012.0 +++ killed by SIGKILL +++\n"));
-		let write = found.iter().find(|row| !row.done).unwrap();
+		let calls = after_open(&format!("1 {end}\n1 1700000012.0 +++ killed by SIGKILL +++\n"));
+		let write = calls.iter().find(|row| !row.done).unwrap();
 		assert_eq!(
 			(write.op.as_str(), write.field("size"), write.path.as_str()),
 			("write", 100, "/w/f")
@@ -228,32 +228,32 @@ fn exec_closes_what_it_must_and_makes_another_image() {
 
 #[test]
 fn names_are_the_programs_whatever_their_bytes() {
-	let found = rows(
+	let calls = rows(
 		"1 1700000010.0 openat(AT_FDCWD</w>, \"a>b, c\\n\\377\", O_RDONLY) = 3</w/a\\76b, c\\n\\377> <0.1>\n\
 		1 1700000011.0 unlink(\"a>b, c\\n\\377\") = 0 <0.1>\n\
 		1 1700000012.0 read(3</w/a\\76b, c\\n\\377>(deleted), \"\", 5) = 5 <0.1>\n\
 		1 1700000013.0 newfstatat(AT_FDCWD</w>, \"no\", 0x7ffd, AT_SYMLINK_NOFOLLOW) = -1 ENOENT (No such file or directory) <0.1>\n",
 	);
-	assert!(found[..3].iter().all(|row| row.path == "/w/a>b, c\n\u{fffd}"), "{found:?}");
-	assert_eq!(found[2].field("offset"), 0);
+	assert!(calls[..3].iter().all(|row| row.path == "/w/a>b, c\n\u{fffd}"), "{calls:?}");
+	assert_eq!(calls[2].field("offset"), 0);
 	assert_eq!(
-		(found[3].op.as_str(), found[3].error, found[3].path.as_str()),
+		(calls[3].op.as_str(), calls[3].error, calls[3].path.as_str()),
 		("lstat", 2, "/w/no")
 	);
 }
 
 #[test]
 fn mappings_of_files_are_rows_and_memory_is_none() {
-	let found = after_open(
+	let calls = after_open(
 		"1 1700000011.0 mmap(NULL, 8192, PROT_READ, MAP_SHARED, 3</w/f>, 0x1000) = 0x7f0000000000 <0.1>\n\
 		1 1700000011.5 mmap(NULL, 8192, PROT_READ, MAP_PRIVATE|MAP_ANONYMOUS, -1, 0) = 0x7f1000000000 <0.1>\n\
 		1 1700000012.0 msync(0x7f0000000000, 4096, MS_SYNC) = 0 <0.1>\n\
 		1 1700000013.0 munmap(0x7f0000000000, 8192) = 0 <0.1>\n\
 		1 1700000014.0 munmap(0x7f1000000000, 8192) = 0 <0.1>\n",
 	);
-	let ops: Vec<&str> = found.iter().map(|row| row.op.as_str()).collect();
+	let ops: Vec<&str> = calls.iter().map(|row| row.op.as_str()).collect();
 	assert_eq!(ops, ["open", "mmap", "msync", "munmap"]);
-	assert_eq!(found[1].field("offset"), 4096);
+	assert_eq!(calls[1].field("offset"), 4096);
 }
 
 #[test]
@@ -279,9 +279,9 @@ fn many_rows_take_many_chunks() {
 			i * 8
 		)
 	};
-	let found = after_open(&(0..9000).map(line).collect::<String>());
-	assert_eq!(found.len(), 9001);
-	assert!(found[1..].iter().zip(0..).all(|(row, i)| row.field("offset") == i * 8));
+	let calls = after_open(&(0..9000).map(line).collect::<String>());
+	assert_eq!(calls.len(), 9001);
+	assert!(calls[1..].iter().zip(0..).all(|(row, i)| row.field("offset") == i * 8));
 }
 
 proptest! {

@@ -190,7 +190,7 @@ pub enum Segment<'a> {
 	Skipped(Skip),
 }
 
-/// All chunks of a stream file. What is between them and no good comes as [`Found::Skipped`]; chunks and
+/// All chunks of a stream file. What is between them and no good comes as [`Segment::Skipped`]; chunks and
 /// skips together cover every byte once, in order.
 pub fn chunks(data: &[u8]) -> Chunks<'_> {
 	Chunks { data, at: 0 }
@@ -230,11 +230,11 @@ impl Chunks<'_> {
 	/// Where the next chunk that can be trusted begins; the end when there is none.
 	fn next_good(&self, from: usize) -> usize {
 		let mut at = from;
-		while let Some(found) = find_magic(self.data, at) {
-			if read(self.data, found, Unsealed::Refuse).is_ok() {
-				return found;
+		while let Some(begin) = find_magic(self.data, at) {
+			if read(self.data, begin, Unsealed::Refuse).is_ok() {
+				return begin;
 			}
-			at = found + 1;
+			at = begin + 1;
 		}
 		self.data.len()
 	}
@@ -242,7 +242,7 @@ impl Chunks<'_> {
 
 fn find_magic(data: &[u8], from: usize) -> Option<usize> {
 	let rest = data.get(from..)?;
-	rest.windows(MAGIC.len()).position(|window| window == MAGIC).map(|found| from + found)
+	rest.windows(MAGIC.len()).position(|window| window == MAGIC).map(|at| from + at)
 }
 
 /// Are chunks without a checksum taken? Only in a ring, where they are what a dead process left.

@@ -6,11 +6,11 @@ mod common;
 #[path = "common/random.rs"]
 mod random;
 
-use common::{Encoder, Made, decode};
+use common::{CallRow, Encoder, decode};
 use random::Random;
 use std::collections::HashMap;
 
-fn seed_file(random: &mut Random) -> (Vec<u8>, Vec<Made>) {
+fn seed_file(random: &mut Random) -> (Vec<u8>, Vec<CallRow>) {
 	let mut encoder = Encoder::new(1 << 30);
 	for _ in 0..random.below(60) + 10 {
 		encoder.act(&random.act());
@@ -62,9 +62,9 @@ fn mutate(random: &mut Random, file: &mut Vec<u8>) {
 /// Seals every chunk anew, so that nonsense is vouched for: rows may then be anything, but nothing may panic.
 fn reseal(file: &mut [u8]) {
 	let mut at = 0;
-	while let Some(found) = file.get(at..).and_then(|f| f.windows(8).position(|w| w == b"FATHOMCK"))
+	while let Some(magic) = file.get(at..).and_then(|f| f.windows(8).position(|w| w == b"FATHOMCK"))
 	{
-		let begin = at + found;
+		let begin = at + magic;
 		at = begin + 8;
 		let Some(&[a, b, c, d]) = file.get(begin + 128..begin + 132) else { return };
 		let committed = u32::from_le_bytes([a, b, c, d]) as usize;
@@ -113,7 +113,7 @@ fn fuzz() {
 		std::env::var("FATHOM_FUZZ").ok().and_then(|n| n.parse().ok()).unwrap_or(20_000);
 	let mut random = Random(2026);
 	let mut good = seed_file(&mut random);
-	let by_seq = |rows: &[Made]| -> HashMap<u64, Made> {
+	let by_seq = |rows: &[CallRow]| -> HashMap<u64, CallRow> {
 		rows.iter().map(|row| (row.seq, row.clone())).collect()
 	};
 	let mut known = by_seq(&good.1);

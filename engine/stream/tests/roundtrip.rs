@@ -40,9 +40,9 @@ proptest! {
 
 	#[test]
 	fn what_was_encoded_comes_back(acts in prop::collection::vec(act(), 0..400), start in 0..1u64 << 50) {
-		let (file, made) = encode(&acts, start).finish();
+		let (file, calls) = encode(&acts, start).finish();
 		let (back, skipped, damage) = decode(&file);
-		prop_assert_eq!(made, back);
+		prop_assert_eq!(calls, back);
 		prop_assert!(skipped.is_empty());
 		prop_assert_eq!(damage, 0);
 	}
@@ -53,14 +53,14 @@ proptest! {
 		at in any::<prop::sample::Index>(),
 		bit in 0..8u8,
 	) {
-		let (mut file, made) = encode(&acts, 1000).finish();
+		let (mut file, calls) = encode(&acts, 1000).finish();
 		let at = at.index(file.len());
 		file[at] ^= 1 << bit;
 		let (back, skipped, damage) = decode(&file);
 		prop_assert_eq!(damage, 0);
 		prop_assert_eq!(skipped.len(), 1);
-		prop_assert!(back.len() <= made.len());
-		prop_assert!(back.iter().all(|row| made.contains(row)));
+		prop_assert!(back.len() <= calls.len());
+		prop_assert!(back.iter().all(|row| calls.contains(row)));
 	}
 
 	#[test]
@@ -68,9 +68,9 @@ proptest! {
 		acts in prop::collection::vec(act(), 50..300),
 		cut in any::<prop::sample::Index>(),
 	) {
-		let (file, made) = encode(&acts, 1000).finish();
+		let (file, calls) = encode(&acts, 1000).finish();
 		let (back, ..) = decode(&file[..cut.index(file.len())]);
-		prop_assert!(made.starts_with(&back));
+		prop_assert!(calls.starts_with(&back));
 	}
 
 	#[test]
@@ -78,11 +78,11 @@ proptest! {
 		acts in prop::collection::vec(act(), 50..200),
 		junk in prop::collection::vec(any::<u8>(), 1..600),
 	) {
-		let (file, made) = encode(&acts, 1000).finish();
+		let (file, calls) = encode(&acts, 1000).finish();
 		let mut dirty = junk.clone();
 		dirty.extend(&file);
 		let (back, skipped, _) = decode(&dirty);
-		prop_assert_eq!(made, back);
+		prop_assert_eq!(calls, back);
 		prop_assert_eq!(skipped.iter().map(|skip| skip.bytes).sum::<u64>(), junk.len() as u64);
 	}
 }

@@ -44,8 +44,8 @@ fn file(names: &[Named], rounds: &[Samples]) -> Vec<u8> {
 fn read(data: &[u8]) -> (Vec<String>, Vec<Samples>, u64) {
 	let (mut names, mut rounds, mut skipped) = (Vec::new(), Vec::new(), 0);
 	let mut decoder = Decoder::new();
-	for found in chunks(data) {
-		match found {
+	for segment in chunks(data) {
+		match segment {
 			Segment::Skipped(skip) => skipped += skip.bytes,
 			Segment::Chunk(chunk) => {
 				let mut rows = decoder.rows(&chunk);

@@ -146,13 +146,13 @@ impl Fields {
 
 impl Function {
 	/// As a run's stream has it, with these of its fields.
-	pub fn op(&self, which: u8, flags: u64) -> fathom_made::Op {
+	pub fn op(&self, which: u8, flags: u64) -> fathom_import::Op {
 		let (name, kind) = match &self.row {
 			Some(row) => (row.op.clone(), row.kind.clone()),
 			None => (self.name.clone(), "meta".to_owned()),
 		};
 		let collective = self.row.as_ref().is_some_and(|row| row.collective);
-		fathom_made::Op {
+		fathom_import::Op {
 			layer: self.layer.to_owned(),
 			name,
 			kind,
@@ -168,7 +168,12 @@ impl Function {
 	}
 
 	/// A call's fields and its error. `place`: the file, 0 where none is known, and the thread.
-	pub fn told(&self, place: (u32, u32), args: &Args, positions: &mut Positions) -> (Fields, u64) {
+	pub fn fields_and_error(
+		&self,
+		place: (u32, u32),
+		args: &Args,
+		positions: &mut Positions,
+	) -> (Fields, u64) {
 		let result = args.ret.unwrap_or(0);
 		let failed = if self.layer.starts_with("mpi") { result != 0 } else { result < 0 };
 		let error = match failed {

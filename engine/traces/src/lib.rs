@@ -1,14 +1,14 @@
-//! Traces of DFTracer and Recorder as runs: what others wrote, told as `fathom_made` makes runs of it.
+//! Traces of DFTracer and Recorder as runs: what others recorded, turned into runs by `fathom_import`.
 
 mod dftracer;
 mod functions;
 mod positions;
 mod recorder;
-mod story;
+mod run_builder;
 
 use std::path::{Path, PathBuf};
 
-use fathom_made::{Made, shown};
+use fathom_import::{ImportReport, shown};
 pub use functions::Catalogue;
 
 /// Why nothing was made.
@@ -21,7 +21,7 @@ pub enum TraceError {
 }
 
 /// What is wrong with a trace, as a line.
-type Found<T> = Result<T, String>;
+type Parsed<T> = Result<T, String>;
 
 /// Of this log.
 fn damaged(log: &Path) -> impl Fn(String) -> TraceError + '_ {
@@ -33,8 +33,8 @@ pub fn import_dftracer(
 	run: &Path,
 	files: &[PathBuf],
 	catalogue: Catalogue,
-) -> Result<Made, TraceError> {
-	dftracer::told(files, catalogue)?.publish(run).map_err(TraceError::Written)
+) -> Result<ImportReport, TraceError> {
+	dftracer::import(files, catalogue)?.publish(run).map_err(TraceError::Written)
 }
 
 /// Into `run`, which must be new: a directory that Recorder wrote.
@@ -42,7 +42,7 @@ pub fn import_recorder(
 	run: &Path,
 	directory: &Path,
 	catalogue: Catalogue,
-) -> Result<Made, TraceError> {
-	let told = recorder::told(directory, catalogue).map_err(damaged(directory))?;
-	told.publish(run).map_err(TraceError::Written)
+) -> Result<ImportReport, TraceError> {
+	let imported = recorder::import(directory, catalogue).map_err(damaged(directory))?;
+	imported.publish(run).map_err(TraceError::Written)
 }

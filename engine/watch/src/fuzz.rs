@@ -43,8 +43,8 @@ fn ring(random: &mut Random) -> Vec<u8> {
 	ring[13] = 16;
 	ring[16..24].copy_from_slice(&INSTANCE.to_le_bytes());
 	ring[24..28].copy_from_slice(&std::process::id().to_le_bytes());
-	for found in fathom_stream::chunks(&file) {
-		let fathom_stream::Segment::Chunk(chunk) = found else { continue };
+	for segment in fathom_stream::chunks(&file) {
+		let fathom_stream::Segment::Chunk(chunk) = segment else { continue };
 		let begin = ring.len();
 		ring.extend(chunk.bytes);
 		ring.resize(begin + BLOCK, 0);
@@ -155,19 +155,19 @@ fn a_torn_end_is_lost_only_without_a_tail() {
 	let folder = folder("torn");
 	let file = good_file(&mut Random(7));
 	let last = fathom_stream::chunks(&file)
-		.filter_map(|found| match found {
+		.filter_map(|segment| match segment {
 			fathom_stream::Segment::Chunk(chunk) => Some(file.len() - chunk.bytes.len()),
 			fathom_stream::Segment::Skipped(_) => None,
 		})
 		.last()
 		.unwrap();
 	let path = |end: &str| folder.join(format!("{}.{INSTANCE:016x}{end}", u32::MAX));
-	for kept in [1, 100] {
-		fs::write(path(".fts"), &file[..last + kept]).unwrap();
-		for (tail, lost) in [(None, kept as u64), (Some(&file[last..]), 0)] {
+	for torn_at in [1, 100] {
+		fs::write(path(".fts"), &file[..last + torn_at]).unwrap();
+		for (tail, lost) in [(None, torn_at as u64), (Some(&file[last..]), 0)] {
 			tail.inspect(|tail| fs::write(path(".tail.fts"), tail).unwrap());
 			let missed = look(&mut Image::new(u32::MAX, INSTANCE, &folder, &folder), false);
-			assert_eq!((missed.chunks, missed.bytes), (0, lost), "{kept} {:?}", missed.why);
+			assert_eq!((missed.chunks, missed.bytes), (0, lost), "{torn_at} {:?}", missed.why);
 		}
 		fs::remove_file(path(".tail.fts")).unwrap();
 	}

@@ -18,7 +18,7 @@ pub struct Growing {
 }
 
 /// A chunk whose checksum fits.
-pub struct Found {
+pub struct FileChunk {
 	pub header: Header,
 	pub offset: u64,
 }
@@ -36,20 +36,20 @@ impl Growing {
 	}
 
 	/// The chunks that came since. `whole`: nobody writes to it any more, so what is torn stays so.
-	pub fn more(&mut self, whole: bool, missed: &mut Missed) -> io::Result<Vec<Found>> {
+	pub fn more(&mut self, whole: bool, missed: &mut Missed) -> io::Result<Vec<FileChunk>> {
 		let file = match File::open(&self.path) {
 			Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
 			file => file?,
 		};
 		let length = file.metadata()?.len();
-		let mut found = Vec::new();
+		let mut chunks = Vec::new();
 		self.torn = 0;
 		while self.at < length {
 			match self.next(&file, length, whole)? {
 				Next::Chunk(header) => {
 					let offset = self.at;
 					self.at += header.chunk_bytes() as u64;
-					found.push(Found { header, offset });
+					chunks.push(FileChunk { header, offset });
 				}
 				Next::Damage(bytes) => {
 					missed.bytes += bytes;
@@ -62,7 +62,7 @@ impl Growing {
 				}
 			}
 		}
-		Ok(found)
+		Ok(chunks)
 	}
 
 	fn next(&self, file: &File, length: u64, whole: bool) -> io::Result<Next> {
@@ -92,8 +92,8 @@ impl Growing {
 		let mut from = self.at + 1;
 		while from < length {
 			let piece = self.read(file, from, (length - from).min(STEP) as usize)?;
-			if let Some(found) = find_chunk(&piece, 0) {
-				return Ok(from + found as u64 - self.at);
+			if let Some(position) = find_chunk(&piece, 0) {
+				return Ok(from + position as u64 - self.at);
 			}
 			from += (piece.len() as u64).saturating_sub(7).max(1); // a magic may lie across the border
 		}
@@ -107,8 +107,8 @@ impl Growing {
 	}
 
 	/// A chunk that was found, all of it.
-	pub fn chunk(&self, found: &Found) -> io::Result<Vec<u8>> {
-		self.read(&File::open(&self.path)?, found.offset, found.header.chunk_bytes())
+	pub fn chunk(&self, chunk: &FileChunk) -> io::Result<Vec<u8>> {
+		self.read(&File::open(&self.path)?, chunk.offset, chunk.header.chunk_bytes())
 	}
 }
 

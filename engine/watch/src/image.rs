@@ -8,7 +8,7 @@ use fathom_pack::{is_alive, runs};
 use fathom_stream::{FLAG_BEFORE_EXEC, Header, OpenCall, Record, ThreadPage, sealed_chunk};
 
 use crate::clock::{Rate, Source as Clock};
-use crate::growing::{Found, Growing};
+use crate::growing::{FileChunk, Growing};
 use crate::missed::Missed;
 use crate::names::{Book, Names};
 use crate::ring::{Content, Reader, Ring};
@@ -39,14 +39,14 @@ impl Process {
 }
 
 /// Where what a stream says goes.
-pub struct Told<'t> {
+pub struct StreamTarget<'t> {
 	pub names: &'t mut Names,
 	pub book: &'t mut Book,
 	pub process: &'t mut Process,
 	pub missed: &'t mut Missed,
 }
 
-impl Told<'_> {
+impl StreamTarget<'_> {
 	pub fn record(&mut self, record: &Record<'_>) {
 		match record {
 			Record::Process(process) => {
@@ -92,9 +92,9 @@ pub struct Image {
 	name: PathBuf,
 	streams: HashMap<u64, Stream>,
 	/// Chunks of the files, by index there, that their stream has not come to.
-	waiting: Vec<(usize, Found)>,
+	waiting: Vec<(usize, FileChunk)>,
 	/// Copies made before an exec: they count only once it was done.
-	held: Vec<(usize, Found)>,
+	held: Vec<(usize, FileChunk)>,
 	/// Streams that were taken to their end, which a file has.
 	closed: Vec<u64>,
 	/// The last look found every chunk that must be there.
@@ -190,8 +190,9 @@ impl Image {
 		for (at, table, records) in tables {
 			let Some(stream) = self.streams.get_mut(&table.stream) else { continue };
 			if self.complete && stream.records() == records && !stream.ended {
-				let mut told = told(&mut self.names, &mut self.processes, stream.process, shared);
-				stream.table(at, &table.counters, &mut told);
+				let mut target =
+					target_of(&mut self.names, &mut self.processes, stream.process, shared);
+				stream.table(at, &table.counters, &mut target);
 			}
 		}
 		Ok(content)
@@ -204,12 +205,13 @@ impl Image {
 			if stream.ended {
 				continue;
 			}
-			let told = &mut told(&mut self.names, &mut self.processes, stream.process, shared);
+			let target =
+				&mut target_of(&mut self.names, &mut self.processes, stream.process, shared);
 			if !alive {
-				stream.killed(&page.open, told);
+				stream.killed(&page.open, target);
 				continue;
 			}
-			stream.settle(&page.open, told);
+			stream.settle(&page.open, target);
 			if !page.open.is_empty() {
 				let calls = page.open.clone();
 				open.push(Open { process: stream.process, tid: page.tid, calls });
@@ -228,7 +230,7 @@ impl Image {
 		self.scan_files(true, shared)?;
 		self.count_torn(shared.missed);
 		self.waiting.append(&mut self.held);
-		self.waiting.sort_by_key(|(_, found)| u32::MAX - found.header.committed);
+		self.waiting.sort_by_key(|(_, chunk)| u32::MAX - chunk.header.committed);
 		self.take(&Content::default(), None, true, shared)?;
 		let clean = self.streams.values().all(|stream| stream.ended);
 		self.finish(if clean { State::Ended } else { State::Killed }, shared);
@@ -262,8 +264,9 @@ impl Image {
 
 	fn finish(&mut self, state: State, shared: &mut Shared<'_>) {
 		for stream in self.streams.values_mut() {
-			let mut told = told(&mut self.names, &mut self.processes, stream.process, shared);
-			stream.finish(&mut told);
+			let mut target =
+				target_of(&mut self.names, &mut self.processes, stream.process, shared);
+			stream.finish(&mut target);
 		}
 		self.streams.clear();
 		self.state = state;
@@ -295,16 +298,16 @@ impl Image {
 
 	fn scan_files(&mut self, whole: bool, shared: &mut Shared<'_>) -> io::Result<()> {
 		for (index, file) in self.files.iter_mut().enumerate() {
-			for found in file.more(whole, shared.missed)? {
-				if found.header.instance != self.instance {
-					shared.missed.bytes += found.header.chunk_bytes() as u64;
+			for chunk in file.more(whole, shared.missed)? {
+				if chunk.header.instance != self.instance {
+					shared.missed.bytes += chunk.header.chunk_bytes() as u64;
 					shared.missed.say(format!("{}: another process's chunk", file.path.display()));
-				} else if found.header.flags & FLAG_BEFORE_EXEC != 0 {
-					self.held.push((index, found));
+				} else if chunk.header.flags & FLAG_BEFORE_EXEC != 0 {
+					self.held.push((index, chunk));
 				} else {
-					shared.rate.learn(&found.header);
-					self.clock.learn(&found.header);
-					self.waiting.push((index, found));
+					shared.rate.learn(&chunk.header);
+					self.clock.learn(&chunk.header);
+					self.waiting.push((index, chunk));
 				}
 			}
 		}
@@ -331,10 +334,11 @@ impl Image {
 			let stream = self.streams.entry(id).or_insert_with(|| {
 				Stream::new(sources[0].header, process_of(&mut self.processes, pid))
 			});
-			let told = &mut told(&mut self.names, &mut self.processes, stream.process, shared);
+			let target =
+				&mut target_of(&mut self.names, &mut self.processes, stream.process, shared);
 			let chunks =
 				Chunks { sources: &sources, reader, files: &self.files, waiting: &self.waiting };
-			complete &= chunks.give(stream, skip, told)?;
+			complete &= chunks.give(stream, skip, target)?;
 		}
 		self.drop_taken();
 		Ok(complete)
@@ -343,8 +347,8 @@ impl Image {
 	/// Chunks of files that were taken. A stream whose last one is in a file is closed.
 	fn drop_taken(&mut self) {
 		let (streams, closed) = (&self.streams, &mut self.closed);
-		self.waiting.retain(|(_, found)| {
-			let header = &found.header;
+		self.waiting.retain(|(_, chunk)| {
+			let header = &chunk.header;
 			let Some(stream) = streams.get(&header.stream) else { return false };
 			if stream.ended && header.last() {
 				closed.push(header.stream);
@@ -355,14 +359,14 @@ impl Image {
 }
 
 /// `process`: index of the one whose stream speaks.
-fn told<'t>(
+fn target_of<'t>(
 	names: &'t mut Names,
 	processes: &'t mut [Process],
 	process: usize,
 	shared: &'t mut Shared<'_>,
-) -> Told<'t> {
+) -> StreamTarget<'t> {
 	let (book, missed) = (&mut *shared.book, &mut *shared.missed);
-	Told { names, book, process: &mut processes[process], missed }
+	StreamTarget { names, book, process: &mut processes[process], missed }
 }
 
 /// Closed streams that neither the ring nor a file shows any more.
@@ -396,13 +400,13 @@ enum Place {
 
 /// By stream, in order; a file's before the ring's, for it is the last word.
 fn sources<'s>(
-	waiting: &'s [(usize, Found)],
+	waiting: &'s [(usize, FileChunk)],
 	content: &'s Content,
 ) -> HashMap<u64, Vec<Source<'s>>> {
 	let of_files = waiting
 		.iter()
 		.enumerate()
-		.map(|(index, (_, found))| Source { header: &found.header, place: Place::File(index) });
+		.map(|(index, (_, chunk))| Source { header: &chunk.header, place: Place::File(index) });
 	let of_ring =
 		content.chunks.iter().map(|(at, header)| Source { header, place: Place::Ring(*at) });
 	let mut sources: HashMap<u64, Vec<Source<'s>>> = HashMap::new();
@@ -418,12 +422,17 @@ struct Chunks<'c> {
 	sources: &'c [Source<'c>],
 	reader: Option<&'c Reader<'c>>,
 	files: &'c [Growing],
-	waiting: &'c [(usize, Found)],
+	waiting: &'c [(usize, FileChunk)],
 }
 
 impl Chunks<'_> {
 	/// Gives them to their stream, as far as none is missing. False: one is.
-	fn give(&self, stream: &mut Stream, skip: bool, told: &mut Told<'_>) -> io::Result<bool> {
+	fn give(
+		&self,
+		stream: &mut Stream,
+		skip: bool,
+		target: &mut StreamTarget<'_>,
+	) -> io::Result<bool> {
 		for source in self.sources {
 			let number = source.header.number;
 			if stream.ended || number < stream.number {
@@ -433,15 +442,15 @@ impl Chunks<'_> {
 				if !skip || self.sources.iter().any(|other| other.header.number == stream.number) {
 					return Ok(false); // or it went from the ring to the file just now
 				}
-				stream.skip_to(number, told);
+				stream.skip_to(number, target);
 			}
 			match (source.place, self.reader) {
 				(Place::File(index), _) => {
-					let (file, found) = &self.waiting[index];
-					file_chunk(stream, &self.files[*file].chunk(found)?, told);
+					let (file, chunk) = &self.waiting[index];
+					file_chunk(stream, &self.files[*file].chunk(chunk)?, target);
 				}
 				(Place::Ring(at), Some(reader)) => {
-					ring_chunk(stream, reader, at, source.header, told);
+					ring_chunk(stream, reader, at, source.header, target);
 				}
 				(Place::Ring(_), None) => {}
 			}
@@ -458,15 +467,15 @@ fn process_of(processes: &mut Vec<Process>, pid: u32) -> usize {
 	processes.len() - 1
 }
 
-fn file_chunk(stream: &mut Stream, data: &[u8], told: &mut Told<'_>) {
+fn file_chunk(stream: &mut Stream, data: &[u8], target: &mut StreamTarget<'_>) {
 	let Ok(chunk) = sealed_chunk(data) else { return };
 	if stream.continues(chunk.rows) {
 		let more = &chunk.rows[stream.taken()..];
-		stream.rows(&chunk.header, more, told);
+		stream.rows(&chunk.header, more, target);
 	} else {
-		stream.earlier_copy(&chunk.header, chunk.rows, told);
+		stream.earlier_copy(&chunk.header, chunk.rows, target);
 	}
-	stream.end_chunk(chunk.header.last(), told);
+	stream.end_chunk(chunk.header.last(), target);
 }
 
 fn ring_chunk(
@@ -474,13 +483,13 @@ fn ring_chunk(
 	reader: &Reader<'_>,
 	at: u64,
 	header: &Header,
-	told: &mut Told<'_>,
+	target: &mut StreamTarget<'_>,
 ) {
 	let Some((header, rows)) = reader.rows(at, header, stream.taken()) else { return };
 	if !rows.is_empty() || stream.taken() == 0 {
-		stream.rows(&header, &rows, told);
+		stream.rows(&header, &rows, target);
 	}
 	if header.sealed() {
-		stream.end_chunk(header.last(), told);
+		stream.end_chunk(header.last(), target);
 	}
 }

@@ -39,7 +39,7 @@ impl Owns {
 	pub fn look(&mut self) -> Result<Vec<Own>, WatchError> {
 		self.watch.read(false)?;
 		let Watch { images, book, rate, .. } = &mut self.watch;
-		let mut found = Vec::new();
+		let mut running_owns = Vec::new();
 		for image in images.iter_mut() {
 			let ticks = image.clock.ticks_per_second(rate).unwrap_or(f64::NAN);
 			let running = image.state == State::Running;
@@ -47,10 +47,10 @@ impl Owns {
 			let owns = processes
 				.iter_mut()
 				.map(|process| Own { instance: *instance, ..own(process, names, book, ticks) });
-			found.extend(owns.filter(|own| running && own.seconds.is_finite()));
+			running_owns.extend(owns.filter(|own| running && own.seconds.is_finite()));
 		}
 		self.watch.forget();
-		Ok(found)
+		Ok(running_owns)
 	}
 }
 

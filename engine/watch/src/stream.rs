@@ -2,7 +2,7 @@
 
 use fathom_stream::{Decoder, Header, Item, OpenCall, Place, Record, Unfinished};
 
-use crate::image::Told;
+use crate::image::StreamTarget;
 use crate::tally::Tally;
 
 pub struct Stream {
@@ -64,33 +64,35 @@ impl Stream {
 	}
 
 	/// `more`: the rows of the current chunk behind those that were taken.
-	pub fn rows(&mut self, header: &Header, more: &[u8], told: &mut Told<'_>) {
+	pub fn rows(&mut self, header: &Header, more: &[u8], target: &mut StreamTarget<'_>) {
 		let (_, place) = self.chunk.get_or_insert_with(|| (header.clone(), Place::begin(header)));
 		if self.damaged {
 			place.bytes += more.len();
-			told.missed.bytes += more.len() as u64;
+			target.missed.bytes += more.len() as u64;
 			return;
 		}
 		let mut rows = self.decoder.resume(header, place, more);
 		while let Some(item) = rows.next() {
 			match item {
-				Ok(Item::Call(call)) => self.tally.call(told.names, &mut told.process.sums, &call),
+				Ok(Item::Call(call)) => {
+					self.tally.call(target.names, &mut target.process.sums, &call)
+				}
 				Ok(Item::Unfinished(call, _)) => {
 					if call.reason == Unfinished::OPEN_AT_END {
 						self.unfinished.push(call.seq);
 					}
-					self.tally.unfinished(told.names, &mut told.process.sums, &call);
+					self.tally.unfinished(target.names, &mut target.process.sums, &call);
 				}
 				Ok(Item::Record(Record::Counter(counter))) => {
 					self.counters += 1;
-					self.tally.counter(told.names, &mut told.process.sums, &counter);
+					self.tally.counter(target.names, &mut target.process.sums, &counter);
 				}
-				Ok(Item::Record(record)) => told.record(&record),
+				Ok(Item::Record(record)) => target.record(&record),
 				Err(damage) => {
 					self.damaged = true;
 					let good = damage.byte - usize::from(header.length) - place.bytes;
-					told.missed.bytes += (more.len() - good) as u64;
-					told.missed.say(damage.to_string());
+					target.missed.bytes += (more.len() - good) as u64;
+					target.missed.say(damage.to_string());
 				}
 			}
 		}
@@ -99,26 +101,26 @@ impl Stream {
 		self.last_tick = place.ended.max(header.begin.ticks);
 		if self.damaged {
 			place.bytes = header.committed as usize;
-			self.tally.cut(&mut told.process.sums);
+			self.tally.cut(&mut target.process.sums);
 		}
 		self.checksum = crc32c::crc32c_append(self.checksum, more);
 	}
 
 	/// The process's last copy of the current chunk, made before other threads ended calls that the ring has
 	/// shown since. What it adds behind its rows is taken: counters, and calls that stay open.
-	pub fn earlier_copy(&mut self, header: &Header, rows: &[u8], told: &mut Told<'_>) {
+	pub fn earlier_copy(&mut self, header: &Header, rows: &[u8], target: &mut StreamTarget<'_>) {
 		let mut decoder = Decoder::new();
 		let mut copy = decoder.resume(header, &Place::begin(header), rows);
 		let mut counters = 0;
 		while let Some(Ok(item)) = copy.next() {
 			match item {
 				Item::Unfinished(call, _) if self.is_open(call.seq) => {
-					self.tally.unfinished(told.names, &mut told.process.sums, &call);
+					self.tally.unfinished(target.names, &mut target.process.sums, &call);
 				}
 				Item::Record(Record::Counter(counter)) => {
 					counters += 1;
 					if counters > self.counters {
-						self.tally.counter(told.names, &mut told.process.sums, &counter);
+						self.tally.counter(target.names, &mut target.process.sums, &counter);
 					}
 				}
 				_ => {}
@@ -127,19 +129,19 @@ impl Stream {
 	}
 
 	/// The current chunk is whole. `last`: of the stream.
-	pub fn end_chunk(&mut self, last: bool, told: &mut Told<'_>) {
+	pub fn end_chunk(&mut self, last: bool, target: &mut StreamTarget<'_>) {
 		self.begin_chunk(self.number + 1);
 		if last {
 			self.ended = true;
-			self.tally.cut(&mut told.process.sums);
+			self.tally.cut(&mut target.process.sums);
 		}
 	}
 
 	/// The chunks before `number` are nowhere.
-	pub fn skip_to(&mut self, number: u64, told: &mut Told<'_>) {
-		told.missed.chunks += number - self.number;
+	pub fn skip_to(&mut self, number: u64, target: &mut StreamTarget<'_>) {
+		target.missed.chunks += number - self.number;
 		self.begin_chunk(number);
-		self.tally.cut(&mut told.process.sums);
+		self.tally.cut(&mut target.process.sums);
 	}
 
 	fn begin_chunk(&mut self, number: u64) {
@@ -156,26 +158,31 @@ impl Stream {
 		entered && !self.unfinished.contains(&seq)
 	}
 
-	pub fn table(&mut self, place: u64, counters: &[fathom_stream::Counter], told: &mut Told<'_>) {
-		self.tally.table(told.names, &mut told.process.sums, place, counters);
+	pub fn table(
+		&mut self,
+		place: u64,
+		counters: &[fathom_stream::Counter],
+		target: &mut StreamTarget<'_>,
+	) {
+		self.tally.table(target.names, &mut target.process.sums, place, counters);
 	}
 
 	/// The calls that were open a moment after the last rows were read.
-	pub fn settle(&mut self, open: &[OpenCall], told: &mut Told<'_>) {
-		self.tally.settle(told.names, &mut told.process.sums, open, self.decoder.open());
+	pub fn settle(&mut self, open: &[OpenCall], target: &mut StreamTarget<'_>) {
+		self.tally.settle(target.names, &mut target.process.sums, open, self.decoder.open());
 	}
 
 	/// Its process was killed with these calls open.
-	pub fn killed(&mut self, open: &[OpenCall], told: &mut Told<'_>) {
+	pub fn killed(&mut self, open: &[OpenCall], target: &mut StreamTarget<'_>) {
 		for call in Unfinished::at_end(open, self.last_tick) {
 			if self.is_open(call.seq) {
-				self.tally.unfinished(told.names, &mut told.process.sums, &call);
+				self.tally.unfinished(target.names, &mut target.process.sums, &call);
 			}
 		}
 	}
 
 	/// Nothing of it comes any more.
-	pub fn finish(&mut self, told: &mut Told<'_>) {
-		self.tally.cut(&mut told.process.sums);
+	pub fn finish(&mut self, target: &mut StreamTarget<'_>) {
+		self.tally.cut(&mut target.process.sums);
 	}
 }

@@ -71,8 +71,8 @@ impl Tables {
 }
 
 fn key_of(counter: &Counter) -> Key {
-	let kept = counter.data.as_ref().map_or(0, |data| 1 + u8::from(data.file.is_some()));
-	(counter.op, counter.object, counter.enclosing, kept)
+	let detail = counter.data.as_ref().map_or(0, |data| 1 + u8::from(data.file.is_some()));
+	(counter.op, counter.object, counter.enclosing, detail)
 }
 
 fn state_of(counter: &Counter) -> State {

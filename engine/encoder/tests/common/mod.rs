@@ -66,8 +66,8 @@ pub fn decode(files: &[PathBuf]) -> Decoded {
 	let mut decoder = Decoder::new();
 	for file in files {
 		let data = fs::read(file).unwrap();
-		for found in chunks(&data) {
-			let Segment::Chunk(chunk) = found else { panic!("{}: {found:?}", file.display()) };
+		for segment in chunks(&data) {
+			let Segment::Chunk(chunk) = segment else { panic!("{}: {segment:?}", file.display()) };
 			let mut rows = decoder.rows(&chunk);
 			while let Some(item) = rows.next() {
 				match item.unwrap() {

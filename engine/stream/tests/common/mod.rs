@@ -6,7 +6,7 @@ use fathom_stream::{put_text, put_varint, put_zigzag};
 
 /// One call of a test program: what it should come back as.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Made {
+pub struct CallRow {
 	pub op: u32,
 	pub object: u32,
 	pub site: u32,
@@ -45,7 +45,7 @@ struct Slot {
 
 pub struct Encoder {
 	pub file: Vec<u8>,
-	pub made: Vec<Made>,
+	pub calls: Vec<CallRow>,
 	rows: Vec<u8>,
 	slots: HashMap<u8, Slot>,
 	named: Vec<u32>,
@@ -71,7 +71,7 @@ impl Encoder {
 	pub fn new(start: u64) -> Self {
 		let mut encoder = Encoder {
 			file: Vec::new(),
-			made: Vec::new(),
+			calls: Vec::new(),
 			rows: Vec::new(),
 			slots: HashMap::new(),
 			named: Vec::new(),
@@ -179,7 +179,7 @@ impl Encoder {
 			(0..count).map(|i| fields[i].wrapping_sub(slot.last[i])).collect()
 		};
 		self.slots.insert(number, Slot { key, last: fields.clone(), slope });
-		self.made.push(Made {
+		self.calls.push(CallRow {
 			op: call.op,
 			object: call.object,
 			site,
@@ -232,22 +232,22 @@ impl Encoder {
 	}
 
 	/// Leaves everything and seals; the file and what it should say.
-	pub fn finish(mut self) -> (Vec<u8>, Vec<Made>) {
+	pub fn finish(mut self) -> (Vec<u8>, Vec<CallRow>) {
 		while !self.open.is_empty() {
 			self.act(&Act::Leave { fields: vec![1, 2, 3], error: 0, after: 5 });
 		}
 		self.seal(2);
-		(self.file, self.made)
+		(self.file, self.calls)
 	}
 }
 
 /// Everything the decoder makes of a file.
-pub fn decode(file: &[u8]) -> (Vec<Made>, Vec<fathom_stream::Skip>, usize) {
+pub fn decode(file: &[u8]) -> (Vec<CallRow>, Vec<fathom_stream::Skip>, usize) {
 	use fathom_stream::{Decoder, Item, Segment, chunks};
-	let (mut made, mut skipped, mut damage) = (Vec::new(), Vec::new(), 0);
+	let (mut calls, mut skipped, mut damage) = (Vec::new(), Vec::new(), 0);
 	let mut decoder = Decoder::new();
-	for found in chunks(file) {
-		let chunk = match found {
+	for segment in chunks(file) {
+		let chunk = match segment {
 			Segment::Chunk(chunk) => chunk,
 			Segment::Skipped(skip) => {
 				skipped.push(skip);
@@ -257,7 +257,7 @@ pub fn decode(file: &[u8]) -> (Vec<Made>, Vec<fathom_stream::Skip>, usize) {
 		let mut rows = decoder.rows(&chunk);
 		while let Some(item) = rows.next() {
 			match item {
-				Ok(Item::Call(call)) => made.push(Made {
+				Ok(Item::Call(call)) => calls.push(CallRow {
 					op: call.op,
 					object: call.object,
 					site: call.site,
@@ -274,5 +274,5 @@ pub fn decode(file: &[u8]) -> (Vec<Made>, Vec<fathom_stream::Skip>, usize) {
 			}
 		}
 	}
-	(made, skipped, damage)
+	(calls, skipped, damage)
 }

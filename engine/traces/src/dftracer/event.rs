@@ -6,7 +6,7 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use crate::Found;
+use crate::Parsed;
 use crate::functions::Args;
 
 /// The category of what DFTracer says of itself.
@@ -82,7 +82,7 @@ impl Phase {
 
 /// Arguments of a call.
 #[derive(Debug, Default)]
-pub struct Said<'a> {
+pub struct Arguments<'a> {
 	pub numbers: Args,
 	pub file: Word<'a>,
 	pub empty: bool,
@@ -99,12 +99,12 @@ pub struct Event<'a> {
 	pub began: Word<'a>,
 	pub took: Word<'a>,
 	pub phase: Phase,
-	pub said: Said<'a>,
+	pub arguments: Arguments<'a>,
 }
 
 impl<'a> Event<'a> {
 	/// Of the line of this number.
-	pub fn of(number: usize, line: &'a str, whole: bool) -> Found<Event<'a>> {
+	pub fn of(number: usize, line: &'a str, whole: bool) -> Parsed<Event<'a>> {
 		serde_json::from_str(line).map_err(|error| match error.is_data() {
 			true => format!("line {number} is no event"),
 			false => unreadable(number, whole),
@@ -116,7 +116,7 @@ impl<'a> Event<'a> {
 	}
 
 	/// A number that an event must have.
-	pub fn number(&self, key: &str, word: &Word<'_>, most: i64) -> Found<i64> {
+	pub fn number(&self, key: &str, word: &Word<'_>, most: i64) -> Parsed<i64> {
 		let name = self.name.text();
 		match word {
 			Word::Number(number) if (0..=most).contains(number) => Ok(*number),
@@ -190,23 +190,23 @@ impl<'de: 'a, 'a> Deserialize<'de> for Key<'a> {
 	}
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Said<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for Arguments<'a> {
 	fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
 		struct Map;
 		impl<'de> Visitor<'de> for Map {
-			type Value = Said<'de>;
+			type Value = Arguments<'de>;
 
 			fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
 				to.write_str("arguments")
 			}
-			fn visit_map<A: MapAccess<'de>>(self, mut of: A) -> Result<Said<'de>, A::Error> {
-				let mut said = Said { empty: true, ..Said::default() };
+			fn visit_map<A: MapAccess<'de>>(self, mut of: A) -> Result<Arguments<'de>, A::Error> {
+				let mut arguments = Arguments { empty: true, ..Arguments::default() };
 				while let Some((key, word)) = of.next_entry::<Key<'de>, Word<'de>>()? {
-					said.empty = false;
-					let args = &mut said.numbers;
+					arguments.empty = false;
+					let args = &mut arguments.numbers;
 					args.any |= matches!(word, Word::Number(_));
 					match key.0.as_ref() {
-						"fhash" => said.file = word,
+						"fhash" => arguments.file = word,
 						"ret" => args.ret = word.number(),
 						"ret_len" => args.ret_len = word.number(),
 						"flags" => args.flags = word.number(),
@@ -221,7 +221,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Said<'a> {
 						_ => {}
 					}
 				}
-				Ok(said)
+				Ok(arguments)
 			}
 		}
 		from.deserialize_map(Map)
@@ -238,8 +238,8 @@ impl<'de: 'a, 'a> Deserialize<'de> for Event<'a> {
 				to.write_str("an event")
 			}
 			fn visit_map<A: MapAccess<'de>>(self, mut of: A) -> Result<Event<'de>, A::Error> {
-				let empty = Said { empty: true, ..Said::default() };
-				let mut event = Event { said: empty, ..Event::default() };
+				let empty = Arguments { empty: true, ..Arguments::default() };
+				let mut event = Event { arguments: empty, ..Event::default() };
 				while let Some(Key(key)) = of.next_key()? {
 					match key.as_ref() {
 						"name" => event.name = of.next_value()?,
@@ -250,7 +250,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Event<'a> {
 						"ts" => event.began = of.next_value()?,
 						"dur" => event.took = of.next_value()?,
 						"ph" => event.phase = Phase::of(&of.next_value()?),
-						"args" => event.said = of.next_value()?,
+						"args" => event.arguments = of.next_value()?,
 						_ => drop(of.next_value::<IgnoredAny>()?),
 					}
 				}
@@ -275,9 +275,9 @@ mod tests {
 		assert_eq!((event.name.text(), event.category.text()), ("read".into(), "POSIX".into()));
 		assert_eq!((event.began, event.took), (Word::Number(5), Word::Number(2)));
 		assert_eq!((event.phase, event.kind), (Phase::Complete, Word::Missing));
-		assert_eq!(event.said.file.hash().as_deref(), Some("aa"));
+		assert_eq!(event.arguments.file.hash().as_deref(), Some("aa"));
 		let args = Args { ret: Some(4), any: true, ..Args::default() };
-		assert_eq!((event.said.numbers, event.said.empty), (args, false));
+		assert_eq!((event.arguments.numbers, event.arguments.empty), (args, false));
 	}
 
 	#[test]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::bufread::MultiGzDecoder;
 
-use crate::{Found, TraceError, damaged};
+use crate::{Parsed, TraceError, damaged};
 
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 const ROOM: usize = 1 << 18;
@@ -18,24 +18,24 @@ fn is_trace(path: &Path) -> bool {
 
 /// The files; those in a directory where one is named.
 pub fn traces(named: &[PathBuf]) -> Result<Vec<PathBuf>, TraceError> {
-	let mut found = Vec::new();
+	let mut files = Vec::new();
 	for path in named {
 		if !path.is_dir() {
-			found.push(path.clone());
+			files.push(path.clone());
 			continue;
 		}
 		let inside = fs::read_dir(path).and_then(Iterator::collect::<io::Result<Vec<_>>>);
 		let inside = inside.map_err(|error| damaged(path)(error.to_string()))?;
 		let mut inside: Vec<PathBuf> = inside.into_iter().map(|entry| entry.path()).collect();
 		inside.sort();
-		found.extend(inside.into_iter().filter(|path| is_trace(path)));
+		files.extend(inside.into_iter().filter(|path| is_trace(path)));
 	}
-	match (found.is_empty(), named.first()) {
+	match (files.is_empty(), named.first()) {
 		(true, Some(log)) => {
 			let why = "no .pfw or .pfw.gz in it: DFTracer writes one for each process";
 			Err(damaged(log)(why.into()))
 		}
-		_ => Ok(found),
+		_ => Ok(files),
 	}
 }
 
@@ -52,7 +52,7 @@ fn open(path: &Path) -> io::Result<(Box<dyn BufRead>, bool)> {
 }
 
 /// Gives each line that has an event, its number from 1, and whether a line's end is behind it.
-pub fn each(path: &Path, mut take: impl FnMut(usize, &str, bool) -> Found<()>) -> Found<()> {
+pub fn each(path: &Path, mut take: impl FnMut(usize, &str, bool) -> Parsed<()>) -> Parsed<()> {
 	let (mut from, packed) = open(path).map_err(|error| error.to_string())?;
 	let mut line = Vec::new();
 	for number in 1.. {

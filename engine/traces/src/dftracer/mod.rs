@@ -8,12 +8,12 @@ mod trace;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use fathom_made::{Told, Who};
+use fathom_import::{ImportedRun, ProcessIdentity};
 use serde_json::json;
 
 use crate::functions::Catalogue;
-use crate::story::{Known, PATH, Story, When};
-use crate::{Found, TraceError, damaged};
+use crate::run_builder::{FunctionIndex, PATH, RunBuilder, When};
+use crate::{Parsed, TraceError, damaged};
 use event::{Event, Phase, Word};
 use trace::{MOST_NUMBER, Process, Trace, hash_of};
 
@@ -32,16 +32,16 @@ const HDF5: i64 = 5;
 const PROGRAM: [i64; 4] = [2, 6, 8, 9];
 
 /// All files as one run.
-pub fn told(named: &[PathBuf], catalogue: Catalogue) -> Result<Told, TraceError> {
+pub fn import(named: &[PathBuf], catalogue: Catalogue) -> Result<ImportedRun, TraceError> {
 	let trace = Trace::read(lines::traces(named)?)?;
-	let mut telling = Telling::new(trace, catalogue);
-	for at in 0..telling.trace.paths.len() {
-		let path = telling.trace.paths[at].clone();
-		let read = telling.file(at);
+	let mut importer = Importer::new(trace, catalogue);
+	for at in 0..importer.trace.paths.len() {
+		let path = importer.trace.paths[at].clone();
+		let read = importer.file(at);
 		read.map_err(damaged(&path))?;
 	}
-	let log = telling.trace.paths.first().cloned().unwrap_or_default();
-	telling.end().map_err(damaged(&log))
+	let log = importer.trace.paths.first().cloned().unwrap_or_default();
+	importer.end().map_err(damaged(&log))
 }
 
 /// Whose event it is; `None`: of none that Fathom has.
@@ -59,14 +59,14 @@ fn layer_of(category: &str, kind: &Word<'_>) -> Option<&'static str> {
 	known.or_else(|| kind.number().is_none_or(|kind| PROGRAM.contains(&kind)).then_some("user"))
 }
 
-struct Telling {
+struct Importer {
 	trace: Trace,
-	story: Story,
+	builder: RunBuilder,
 	/// Events' names, and what these are; their places here by category, layer and name, one behind the other.
-	functions: Vec<(String, Option<Known>)>,
+	functions: Vec<(String, Option<FunctionIndex>)>,
 	places: HashMap<String, usize>,
 	/// Processes of the file that is read, by the system's number.
-	met: HashMap<i64, usize>,
+	process_by_pid: HashMap<i64, usize>,
 	hosts: HashMap<String, u32>,
 	calls: u64,
 	/// Calls of which nothing but the time is known; those of libraries above POSIX.
@@ -74,16 +74,26 @@ struct Telling {
 	above: u64,
 }
 
-impl Telling {
-	fn new(trace: Trace, catalogue: Catalogue) -> Telling {
-		let (functions, places, met, hosts) = Default::default();
-		let story = Story::new(catalogue);
-		Telling { trace, story, functions, places, met, hosts, calls: 0, bare: 0, above: 0 }
+impl Importer {
+	fn new(trace: Trace, catalogue: Catalogue) -> Importer {
+		let (functions, places, process_by_pid, hosts) = Default::default();
+		let builder = RunBuilder::new(catalogue);
+		Importer {
+			trace,
+			builder,
+			functions,
+			places,
+			process_by_pid,
+			hosts,
+			calls: 0,
+			bare: 0,
+			above: 0,
+		}
 	}
 
 	/// Its events.
-	fn file(&mut self, at: usize) -> Found<()> {
-		self.met.clear();
+	fn file(&mut self, at: usize) -> Parsed<()> {
+		self.process_by_pid.clear();
 		let path = self.trace.paths[at].clone();
 		let mut key = String::new();
 		lines::each(&path, |number, line, whole| {
@@ -92,16 +102,18 @@ impl Telling {
 				Phase::Complete if event.is_own() => {}
 				Phase::Complete => self.event(at, &event, &mut key)?,
 				Phase::Metadata => {}
-				Phase::Counter => self.story.left_out("samples of nodes".into()),
-				Phase::Aggregated => self.story.left_out(SUMS.into()),
-				Phase::Unknown => self.story.left_out("records of a kind that is not known".into()),
+				Phase::Counter => self.builder.left_out("samples of nodes".into()),
+				Phase::Aggregated => self.builder.left_out(SUMS.into()),
+				Phase::Unknown => {
+					self.builder.left_out("records of a kind that is not known".into())
+				}
 			}
 			Ok(())
 		})
 	}
 
 	/// A call. `key`: room that each event uses anew.
-	fn event(&mut self, at: usize, event: &Event<'_>, key: &mut String) -> Found<()> {
+	fn event(&mut self, at: usize, event: &Event<'_>, key: &mut String) -> Parsed<()> {
 		let process = self.process(at, event)?;
 		let place = self.function(event, key);
 		let (name, known) = &self.functions[place];
@@ -109,7 +121,7 @@ impl Telling {
 			if matches!(name.as_str(), "fork" | "vfork") {
 				self.trace.processes[process].positions.forked();
 			}
-			self.story.left_out(format!("calls of {name}"));
+			self.builder.left_out(format!("calls of {name}"));
 			return Ok(());
 		};
 		let (first, last) = (self.trace.first.unwrap_or(0), self.trace.last);
@@ -120,10 +132,11 @@ impl Telling {
 			0 => pid,
 			thread => thread,
 		};
-		let file = self.file_of(process, &event.said.file);
+		let file = self.file_of(process, &event.arguments.file);
 		let process = &mut self.trace.processes[process];
-		let args = &event.said.numbers;
-		let fields = self.story.of(known).told((file, thread), args, &mut process.positions);
+		let args = &event.arguments.numbers;
+		let fields =
+			self.builder.of(known).fields_and_error((file, thread), args, &mut process.positions);
 		if file > 0 && self.functions[place].0 == "chdir" {
 			let moved = process.files.values().find(|(known, _)| *known == file);
 			process.directory = moved.map(|(_, path)| path.clone()).unwrap_or_default();
@@ -131,23 +144,23 @@ impl Telling {
 		}
 		let tick = |time: i64| ((time - first) * self.trace.unit) as u64;
 		let when = When { began: tick(began), ended: tick(ended) };
-		self.story.call((process.number, thread), known, file, when, fields)?;
-		let function = self.story.of(known);
+		self.builder.call((process.number, thread), known, file, when, fields)?;
+		let function = self.builder.of(known);
 		self.calls += 1;
-		self.bare += u64::from(event.said.empty && function.is_known());
+		self.bare += u64::from(event.arguments.empty && function.is_known());
 		self.above += u64::from(matches!(function.layer, "mpiio" | "hdf5"));
 		Ok(())
 	}
 
 	/// The process of an event, by its place; tells of it when it is first met.
-	fn process(&mut self, at: usize, event: &Event<'_>) -> Found<usize> {
+	fn process(&mut self, at: usize, event: &Event<'_>) -> Parsed<usize> {
 		let pid = event.pid.number();
-		if let Some(&known) = pid.and_then(|pid| self.met.get(&pid)) {
+		if let Some(&known) = pid.and_then(|pid| self.process_by_pid.get(&pid)) {
 			return Ok(known);
 		}
 		let process = self.trace.process(at, event)?;
-		self.met.extend(pid.map(|pid| (pid, process)));
-		self.tell(process);
+		self.process_by_pid.extend(pid.map(|pid| (pid, process)));
+		self.add_process(process);
 		Ok(process)
 	}
 
@@ -163,7 +176,7 @@ impl Telling {
 		}
 		let name = event.name.text().into_owned();
 		let layer = layer_of(&event.category.text(), &event.kind);
-		let known = layer.and_then(|layer| self.story.function(&[layer], &name));
+		let known = layer.and_then(|layer| self.builder.function(&[layer], &name));
 		self.functions.push((name, known));
 		self.places.insert(key.clone(), self.functions.len() - 1);
 		self.functions.len() - 1
@@ -179,14 +192,14 @@ impl Telling {
 		let name = self.trace.name(known.pid, Some(&hash));
 		let name = if name.is_empty() { format!("<{hash}>") } else { name };
 		let path = normal(&known.directory, &name);
-		let file = self.story.thing(PATH, &path);
+		let file = self.builder.object_number(PATH, &path);
 		self.trace.processes[process].files.insert(hash.into_owned(), (file, path));
 		file
 	}
 
 	/// Tells of a process, once.
-	fn tell(&mut self, place: usize) {
-		if std::mem::replace(&mut self.trace.processes[place].told, true) {
+	fn add_process(&mut self, place: usize) {
+		if std::mem::replace(&mut self.trace.processes[place].added, true) {
 			return;
 		}
 		let trace = &self.trace;
@@ -195,31 +208,31 @@ impl Telling {
 		let next = self.hosts.len() as u32;
 		let number = *self.hosts.entry(host.clone()).or_insert(next);
 		if number == next {
-			self.story.told.add_host(number, &host);
+			self.builder.imported.add_host(number, &host);
 		}
 		let process = &trace.processes[place];
-		let parent = process.said.get("ppid").and_then(serde_json::Value::as_u64);
-		let who = Who {
+		let parent = process.start_args.get("ppid").and_then(serde_json::Value::as_u64);
+		let identity = ProcessIdentity {
 			pid: Some(process.pid),
 			parent: parent.and_then(|parent| u32::try_from(parent).ok()),
 			rank: process.rank,
-			executable: trace.said(process, "exec_hash"),
+			executable: trace.start_text(process, "exec_hash"),
 			command: trace.words(process),
 			directory: process.directory.clone(),
 		};
-		self.story.told.add_process(process.number, number, who);
+		self.builder.imported.add_process(process.number, number, identity);
 	}
 
 	/// What is known when all is read.
-	fn end(mut self) -> Found<Told> {
-		if self.calls == 0 && self.story.left.contains_key(SUMS) {
+	fn end(mut self) -> Parsed<ImportedRun> {
+		if self.calls == 0 && self.builder.left.contains_key(SUMS) {
 			let why = "only sums by interval are in it: record without DFTRACER_ENABLE_AGGREGATION";
 			return Err(why.into());
 		}
-		(0..self.trace.processes.len()).for_each(|place| self.tell(place));
+		(0..self.trace.processes.len()).for_each(|place| self.add_process(place));
 		self.run();
 		self.marks();
-		Ok(self.story.told)
+		Ok(self.builder.imported)
 	}
 
 	/// The program is the process that began first.
@@ -231,23 +244,23 @@ impl Telling {
 		let program = words.first().and_then(|word| word.rsplit('/').next());
 		let program = program.filter(|name| !name.is_empty()).unwrap_or("unknown").to_owned();
 		let ranks = trace.processes.iter().filter_map(|one| one.rank).max();
-		let version = first.said.get("version").and_then(serde_json::Value::as_str);
+		let version = first.start_args.get("version").and_then(serde_json::Value::as_str);
 		let time = |time: i64| (time * trace.unit) as u64;
 		let times = (time(trace.first.unwrap_or(trace.last)), time(trace.last));
 		let more = json!({
 			"processes": ranks.map_or(trace.processes.len() as u64, |rank| u64::from(rank) + 1),
-			"ranks": false, "program": program, "command": words, "directory": trace.said(first, "cwd"),
+			"ranks": false, "program": program, "command": words, "directory": trace.start_text(first, "cwd"),
 			"versions": {"dftracer": version.unwrap_or_default()},
 		});
-		self.story.run("dftracer", times, more);
+		self.builder.run("dftracer", times, more);
 	}
 
 	/// What the tables lack.
 	fn marks(&mut self) {
 		let running = self.trace.processes.iter().filter(|one| !one.ended).count() as u64;
 		let files = self.trace.paths.len() as u64;
-		let mut found = vec![("files of DFTracer that this was imported from".to_owned(), files)];
-		found.extend(LIMITS.map(|limit| (limit.to_owned(), 1)));
+		let mut limits = vec![("files of DFTracer that this was imported from".to_owned(), files)];
+		limits.extend(LIMITS.map(|limit| (limit.to_owned(), 1)));
 		let counted = [
 			("calls without file, size and offset: DFTRACER_INC_METADATA was not 1", self.bare),
 			(
@@ -260,8 +273,8 @@ impl Telling {
 				self.trace.empty as u64,
 			),
 		];
-		found.extend(counted.map(|(what, count)| (what.to_owned(), count)));
-		self.story.marks(found);
+		limits.extend(counted.map(|(what, count)| (what.to_owned(), count)));
+		self.builder.marks(limits);
 	}
 }
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::event::{Event, Word};
 use super::lines::each;
 use crate::positions::Positions;
-use crate::{Found, TraceError, damaged};
+use crate::{Parsed, TraceError, damaged};
 
 pub const MOST_NUMBER: i64 = u32::MAX as i64;
 /// Units of times, in ns.
@@ -23,11 +23,11 @@ pub struct Process {
 	pub number: u32,
 	pub pid: u32,
 	/// Arguments of its start.
-	pub said: Value,
+	pub start_args: Value,
 	pub began: Option<i64>,
 	pub rank: Option<u32>,
 	pub ended: bool,
-	pub told: bool,
+	pub added: bool,
 	pub directory: String,
 	/// Objects by hash, in that directory, with their paths.
 	pub files: HashMap<String, (u32, String)>,
@@ -55,11 +55,11 @@ fn unknown(number: u32, pid: u32) -> Process {
 	Process {
 		number,
 		pid,
-		said: Value::Null,
+		start_args: Value::Null,
 		began: None,
 		rank: None,
 		ended: false,
-		told: false,
+		added: false,
 		directory: String::new(),
 		files: HashMap::new(),
 		positions: Positions::default(),
@@ -102,7 +102,7 @@ impl Trace {
 		Ok(trace)
 	}
 
-	fn check(&self, empty: bool, own: usize) -> Found<()> {
+	fn check(&self, empty: bool, own: usize) -> Parsed<()> {
 		if empty {
 			return Err("empty: DFTracer writes at a program's end, and was stopped before".into());
 		}
@@ -123,7 +123,7 @@ impl Trace {
 	}
 
 	/// DFTracer's word of itself: names, hosts, starts and ends of processes.
-	fn own(&mut self, file: usize, event: &Event<'_>, line: &str) -> Found<()> {
+	fn own(&mut self, file: usize, event: &Event<'_>, line: &str) -> Parsed<()> {
 		let pid = event.number("pid", &event.pid, MOST_NUMBER)? as u32;
 		// These are few: read again with all that they have.
 		let whole: Value = serde_json::from_str(line).unwrap_or_default();
@@ -156,7 +156,7 @@ impl Trace {
 				let process = &mut self.processes[process];
 				process.began = Some(began);
 				process.directory = directory;
-				process.said = args.clone();
+				process.start_args = args.clone();
 			}
 			("end", ..) => {
 				let process = self.process(file, event)?;
@@ -168,7 +168,7 @@ impl Trace {
 	}
 
 	/// Processes by rank, then as they began.
-	fn number(&mut self) -> Found<()> {
+	fn number(&mut self) -> Parsed<()> {
 		let mut ranks: HashMap<u32, usize> = HashMap::new();
 		for rank in self.processes.iter().filter_map(|one| one.rank) {
 			*ranks.entry(rank).or_default() += 1;
@@ -187,14 +187,14 @@ impl Trace {
 	}
 
 	/// Host and number of an event's process.
-	fn whose(&self, file: usize, event: &Event<'_>) -> Found<Whose> {
+	fn whose(&self, file: usize, event: &Event<'_>) -> Parsed<Whose> {
 		let pid = event.number("pid", &event.pid, MOST_NUMBER)? as u32;
 		let host = self.hosts.get(&(file, pid));
 		Ok((host.cloned().unwrap_or_else(|| "unknown".into()), pid))
 	}
 
 	/// Whose event it is, as its place in `processes`.
-	pub fn process(&mut self, file: usize, event: &Event<'_>) -> Found<usize> {
+	pub fn process(&mut self, file: usize, event: &Event<'_>) -> Parsed<usize> {
 		let whose = self.whose(file, event)?;
 		if let Some(&known) = self.whose.get(&whose) {
 			return Ok(known);
@@ -213,13 +213,13 @@ impl Trace {
 	}
 
 	/// What a process's start says under this key, by its hash.
-	pub fn said(&self, process: &Process, key: &str) -> String {
-		self.name(process.pid, text_of(process.said.get(key)).as_deref())
+	pub fn start_text(&self, process: &Process, key: &str) -> String {
+		self.name(process.pid, text_of(process.start_args.get(key)).as_deref())
 	}
 
 	/// The command; its words stand between semicolons.
 	pub fn words(&self, process: &Process) -> Vec<String> {
-		let words = self.said(process, "cmd_hash");
+		let words = self.start_text(process, "cmd_hash");
 		if words.is_empty() {
 			return Vec::new();
 		}
@@ -228,7 +228,7 @@ impl Trace {
 }
 
 /// What MPI said.
-fn rank_of(text: &str) -> Found<u32> {
+fn rank_of(text: &str) -> Parsed<u32> {
 	let digits = !text.is_empty() && text.len() < 10 && text.bytes().all(|b| b.is_ascii_digit());
 	match text.parse() {
 		Ok(rank) if digits => Ok(rank),

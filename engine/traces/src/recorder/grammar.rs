@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::bytes::integers;
-use crate::Found;
+use crate::Parsed;
 
 /// The rule that a grammar begins with.
 const START: i32 = -1;
@@ -18,7 +18,7 @@ pub struct Grammar {
 }
 
 impl Grammar {
-	pub fn of(data: &[u8], name: String) -> Found<Grammar> {
+	pub fn of(data: &[u8], name: String) -> Parsed<Grammar> {
 		if !data.len().is_multiple_of(4) || data.is_empty() {
 			return Err(format!("{name} breaks off"));
 		}
@@ -54,7 +54,7 @@ impl Grammar {
 
 	/// How many calls it stands for, `u64::MAX` where these are more; every rule is looked at once, those that it names
 	/// first.
-	pub fn length(&self, signatures: usize) -> Found<u64> {
+	pub fn length(&self, signatures: usize) -> Parsed<u64> {
 		let mut lengths: HashMap<i32, u64> = HashMap::new();
 		let mut within: HashSet<i32> = HashSet::new();
 		let mut todo = vec![START];
@@ -122,7 +122,7 @@ mod tests {
 
 	use super::*;
 
-	fn of(words: &[i32]) -> Found<Grammar> {
+	fn of(words: &[i32]) -> Parsed<Grammar> {
 		let data: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
 		Grammar::of(&data, "g".into())
 	}

@@ -11,13 +11,13 @@ mod times;
 use std::collections::HashMap;
 use std::path::Path;
 
-use fathom_made::{Told, Who};
+use fathom_import::{ImportedRun, ProcessIdentity};
 use serde_json::json;
 
-use crate::Found;
+use crate::Parsed;
 use crate::functions::{Args, Catalogue, Fields};
 use crate::positions::Positions;
-use crate::story::{Known, MPI_FILE, PATH, Story, When};
+use crate::run_builder::{FunctionIndex, MPI_FILE, PATH, RunBuilder, When};
 use arguments::{Words, bytes_of};
 use patterns::Offsets;
 use recording::{Calls, Recording, Signature};
@@ -43,18 +43,22 @@ const LIMITS: [&str; 5] = [
 ];
 
 /// The directory as one run.
-pub fn told(directory: &Path, catalogue: Catalogue) -> Found<Told> {
+pub fn import(directory: &Path, catalogue: Catalogue) -> Parsed<ImportedRun> {
 	let mut recording = Recording::read(directory)?;
-	let mut telling = Telling::new(catalogue);
-	telling.story.told.add_host(0, "unknown");
+	let mut importer = Importer::new(catalogue);
+	importer.builder.imported.add_host(0, "unknown");
 	for number in 0..recording.ranks {
-		telling.story.told.add_process(number, 0, Who { rank: Some(number), ..Who::default() });
+		importer.builder.imported.add_process(
+			number,
+			0,
+			ProcessIdentity { rank: Some(number), ..ProcessIdentity::default() },
+		);
 		let calls = recording.rank(number)?;
-		telling.rank(&recording, number, &calls)?;
+		importer.rank(&recording, number, &calls)?;
 	}
-	telling.run(&recording);
-	telling.marks(&recording);
-	Ok(telling.story.told)
+	importer.run(&recording);
+	importer.marks(&recording);
+	Ok(importer.builder.imported)
 }
 
 /// Whose a function may be, by the begin of its name.
@@ -81,7 +85,7 @@ struct Rank<'s> {
 
 /// What a signature says, worked out once.
 struct Shape<'s> {
-	known: Option<Known>,
+	known: Option<FunctionIndex>,
 	layer: &'static str,
 	words: Words<'s>,
 	args: Args,
@@ -91,9 +95,9 @@ struct Shape<'s> {
 	shares: bool,
 }
 
-struct Telling {
-	story: Story,
-	functions: HashMap<String, Option<Known>>,
+struct Importer {
+	builder: RunBuilder,
+	functions: HashMap<String, Option<FunctionIndex>>,
 	/// Ranks whose threads were not told apart; those of which offsets are unknown for it.
 	threaded: u64,
 	unordered: u64,
@@ -102,14 +106,14 @@ struct Telling {
 	last: u64,
 }
 
-impl Telling {
-	fn new(catalogue: Catalogue) -> Telling {
-		let story = Story::new(catalogue);
-		Telling { story, functions: HashMap::new(), threaded: 0, unordered: 0, bare: 0, last: 0 }
+impl Importer {
+	fn new(catalogue: Catalogue) -> Importer {
+		let builder = RunBuilder::new(catalogue);
+		Importer { builder, functions: HashMap::new(), threaded: 0, unordered: 0, bare: 0, last: 0 }
 	}
 
 	/// Its calls; where they can be those of one thread they are, else nobody knows whose they are.
-	fn rank(&mut self, recording: &Recording, number: u32, calls: &Calls) -> Found<()> {
+	fn rank(&mut self, recording: &Recording, number: u32, calls: &Calls) -> Parsed<()> {
 		let threads = threads_of(calls);
 		let alone = if threads.is_empty() { of_one_thread(calls) } else { None };
 		self.threaded += u64::from(alone.is_none() && threads.is_empty());
@@ -152,12 +156,12 @@ impl Telling {
 
 	fn shape<'s>(&mut self, signature: &'s Signature) -> Shape<'s> {
 		let known = self.function(&signature.function);
-		let layer = known.map_or("", |known| self.story.of(known).layer);
+		let layer = known.map_or("", |known| self.builder.of(known).layer);
 		let words = Words::of(signature, layer);
 		let args = words.args();
 		let file = match (layer, words.path()) {
 			("" | "mpiio", _) | (_, None) => 0,
-			(_, Some(path)) => self.story.thing(PATH, path),
+			(_, Some(path)) => self.builder.object_number(PATH, path),
 		};
 		let shares = matches!(signature.function.as_str(), "dup" | "dup2");
 		Shape { known, layer, words, args, file, shares }
@@ -170,12 +174,12 @@ impl Telling {
 		signature: &Signature,
 		when: When,
 		thread: u32,
-	) -> Found<()> {
+	) -> Parsed<()> {
 		if shape.shares || thread == 0 {
 			rank.positions.forked();
 		}
 		let Some(known) = shape.known else {
-			self.story.left_out(format!("calls of {}", signature.function));
+			self.builder.left_out(format!("calls of {}", signature.function));
 			return Ok(());
 		};
 		let offset = shape.words.text("offset");
@@ -186,7 +190,7 @@ impl Telling {
 		};
 		self.bare += u64::from(matches!(shape.layer, "hdf5" | "pnetcdf" | "netcdf"));
 		// Results are not recorded: no call failed, as far as anybody knows.
-		self.story.call((rank.number, thread), known, file, when, (fields, 0))
+		self.builder.call((rank.number, thread), known, file, when, (fields, 0))
 	}
 
 	/// Fields of a call of POSIX, of C's streams, or of a library on top.
@@ -194,7 +198,7 @@ impl Telling {
 		&self,
 		rank: &mut Rank<'_>,
 		shape: &Shape<'_>,
-		known: Known,
+		known: FunctionIndex,
 		offset: Option<i64>,
 		thread: u32,
 	) -> Fields {
@@ -209,7 +213,7 @@ impl Telling {
 			};
 			args.ret = begin.map(|begin| begin.saturating_add(offset));
 		}
-		self.story.of(known).told((shape.file, thread), &args, &mut rank.positions).0
+		self.builder.of(known).fields_and_error((shape.file, thread), &args, &mut rank.positions).0
 	}
 
 	/// The file and the fields.
@@ -223,7 +227,7 @@ impl Telling {
 		let words = &shape.words;
 		let file = words.text("file").unwrap_or_default();
 		if let Some(path) = words.text("path") {
-			let object = self.story.thing(MPI_FILE, path);
+			let object = self.builder.object_number(MPI_FILE, path);
 			rank.files.insert(file, object);
 			rank.views.remove(file);
 		}
@@ -246,11 +250,11 @@ impl Telling {
 	}
 
 	/// Which one of Fathom's catalogue a name is.
-	fn function(&mut self, name: &str) -> Option<Known> {
+	fn function(&mut self, name: &str) -> Option<FunctionIndex> {
 		if let Some(&known) = self.functions.get(name) {
 			return known;
 		}
-		let known = self.story.function(layers_of(name), name);
+		let known = self.builder.function(layers_of(name), name);
 		self.functions.insert(name.to_owned(), known);
 		known
 	}
@@ -261,7 +265,7 @@ impl Telling {
 			"processes": recording.ranks, "ranks": true, "program": "unknown", "command": [], "directory": "",
 			"versions": {"recorder": recording.version},
 		});
-		self.story.run("recorder", (start, start.saturating_add(self.last)), more);
+		self.builder.run("recorder", (start, start.saturating_add(self.last)), more);
 	}
 
 	/// What the tables lack.
@@ -270,12 +274,12 @@ impl Telling {
 			"ranks with calls of several threads, not told apart: {} was not 1",
 			recording.layout.threads
 		);
-		let mut found: Vec<(String, u64)> =
+		let mut limits: Vec<(String, u64)> =
 			LIMITS.iter().map(|limit| ((*limit).to_owned(), 1)).collect();
-		found.push((threads, self.threaded));
-		found.push((DISTANCES.to_owned(), self.unordered));
-		found.push((BARE.to_owned(), self.bare));
-		self.story.marks(found);
+		limits.push((threads, self.threaded));
+		limits.push((DISTANCES.to_owned(), self.unordered));
+		limits.push((BARE.to_owned(), self.bare));
+		self.builder.marks(limits);
 	}
 }
 

@@ -6,7 +6,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use super::bytes::Bytes;
-use crate::Found;
+use crate::Parsed;
 
 const WHOLE: &str = "recorder.dat";
 const MAGIC: &[u8] = b"RECORDER";
@@ -25,12 +25,12 @@ pub struct Parts {
 	sections: HashMap<String, (u64, u64)>,
 }
 
-fn told(error: &std::io::Error) -> String {
+fn message_of(error: &std::io::Error) -> String {
 	error.to_string()
 }
 
 impl Parts {
-	pub fn of(named: &Path) -> Found<Parts> {
+	pub fn of(named: &Path) -> Parsed<Parts> {
 		let whole = named.file_name().is_some_and(|name| name == WHOLE);
 		let place = if whole { named.parent().unwrap_or(named) } else { named };
 		let mut parts = Parts { place: place.to_owned(), layout: 0, sections: HashMap::new() };
@@ -48,43 +48,46 @@ impl Parts {
 	}
 
 	/// Its bytes.
-	pub fn size(&self, name: &str) -> Found<u64> {
+	pub fn size(&self, name: &str) -> Parsed<u64> {
 		match self.layout {
 			_ if !self.has(name) => Err(format!("{name} is missing")),
 			0 => {
-				let found = self.place.join(name).metadata();
-				found.map(|found| found.len()).map_err(|error| told(&error))
+				let metadata = self.place.join(name).metadata();
+				metadata.map(|metadata| metadata.len()).map_err(|error| message_of(&error))
 			}
 			_ => Ok(self.sections.get(name).map_or(0, |section| section.1)),
 		}
 	}
 
 	/// What is in it.
-	pub fn read(&self, name: &str) -> Found<Vec<u8>> {
+	pub fn read(&self, name: &str) -> Parsed<Vec<u8>> {
 		let size = self.size(name)?;
 		self.part(name, 0, size)
 	}
 
 	/// Bytes of it; fewer where it ends before.
-	pub fn part(&self, name: &str, at: u64, size: u64) -> Found<Vec<u8>> {
+	pub fn part(&self, name: &str, at: u64, size: u64) -> Parsed<Vec<u8>> {
 		let left = self.size(name)?.saturating_sub(at);
 		let (path, begin) = match self.sections.get(name) {
 			Some(section) if self.layout > 0 => (self.place.join(WHOLE), section.0),
 			_ => (self.place.join(name), 0),
 		};
 		let mut data = Vec::new();
-		let mut file = File::open(path).map_err(|error| told(&error))?;
-		file.seek(SeekFrom::Start(begin + at)).map_err(|error| told(&error))?;
-		file.take(left.min(size)).read_to_end(&mut data).map_err(|error| told(&error))?;
+		let mut file = File::open(path).map_err(|error| message_of(&error))?;
+		file.seek(SeekFrom::Start(begin + at)).map_err(|error| message_of(&error))?;
+		file.take(left.min(size)).read_to_end(&mut data).map_err(|error| message_of(&error))?;
 		Ok(data)
 	}
 
 	/// Sections of recorder.dat.
-	fn table(&mut self) -> Found<()> {
-		let mut file = File::open(self.place.join(WHOLE)).map_err(|error| told(&error))?;
-		let whole = file.metadata().map_err(|error| told(&error))?.len();
+	fn table(&mut self) -> Parsed<()> {
+		let mut file = File::open(self.place.join(WHOLE)).map_err(|error| message_of(&error))?;
+		let whole = file.metadata().map_err(|error| message_of(&error))?.len();
 		let mut head = Vec::new();
-		file.by_ref().take(HEADER as u64).read_to_end(&mut head).map_err(|error| told(&error))?;
+		file.by_ref()
+			.take(HEADER as u64)
+			.read_to_end(&mut head)
+			.map_err(|error| message_of(&error))?;
 		let mut head = Bytes(&head);
 		if head.take(MAGIC.len()) != Some(MAGIC) {
 			return Err(format!("{WHOLE} is not as Recorder wrote it"));
@@ -98,7 +101,7 @@ impl Parts {
 			return Err(breaks_off());
 		}
 		let mut table = Vec::new();
-		file.take(room).read_to_end(&mut table).map_err(|error| told(&error))?;
+		file.take(room).read_to_end(&mut table).map_err(|error| message_of(&error))?;
 		self.layout = layout;
 		for section in table.chunks_exact(SECTION) {
 			let mut section = Bytes(section);

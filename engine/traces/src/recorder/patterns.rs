@@ -40,17 +40,17 @@ pub fn line(word: &str) -> Option<(i64, i64)> {
 
 /// Of one rank and function: how many signatures there are, and which lines are in them.
 #[derive(Default, Clone, PartialEq, Eq, Hash)]
-pub struct Kept {
+pub struct FunctionPattern {
 	pub signatures: u64,
 	pub lines: BTreeSet<(i64, i64)>,
 }
 
 /// By rank and function, the `r` of a line. Recorder compares the ranks that have equally many signatures of a
 /// function, and numbers these from 0.
-pub fn numbers(ranks: Vec<HashMap<String, Kept>>) -> Vec<HashMap<String, i64>> {
-	let mut met: HashMap<(String, Kept), i64> = HashMap::new();
-	let mut number = |(function, kept): (String, Kept)| {
-		let next = met.entry((function.clone(), kept)).or_default();
+pub fn numbers(ranks: Vec<HashMap<String, FunctionPattern>>) -> Vec<HashMap<String, i64>> {
+	let mut next_number: HashMap<(String, FunctionPattern), i64> = HashMap::new();
+	let mut number = |(function, pattern): (String, FunctionPattern)| {
+		let next = next_number.entry((function.clone(), pattern)).or_default();
 		*next += 1;
 		(function, *next - 1)
 	};

@@ -11,8 +11,8 @@ use flate2::read::ZlibDecoder;
 use super::bytes::{Bytes, integers};
 use super::grammar::Grammar;
 use super::parts::Parts;
-use super::patterns::{Kept, Offsets, is_across, line, numbers};
-use crate::Found;
+use super::patterns::{FunctionPattern, Offsets, is_across, line, numbers};
+use crate::Parsed;
 
 /// How a version writes it.
 #[derive(Debug, Clone, Copy)]
@@ -127,7 +127,7 @@ pub struct Recording {
 }
 
 impl Recording {
-	pub fn read(place: &Path) -> Found<Recording> {
+	pub fn read(place: &Path) -> Parsed<Recording> {
 		let parts = Parts::of(place)?;
 		let (version, layout) = version_of(&parts)?;
 		let data = parts.read("recorder.mt")?;
@@ -162,14 +162,15 @@ impl Recording {
 			recording.shared = Some(Rc::new(recording.signatures(0)?));
 		}
 		if lines {
-			let kept: Found<Vec<_>> = (0..ranks).map(|rank| recording.kept(rank)).collect();
-			recording.lines = Some(numbers(kept?));
+			let patterns: Parsed<Vec<_>> =
+				(0..ranks).map(|rank| recording.patterns_of(rank)).collect();
+			recording.lines = Some(numbers(patterns?));
 		}
 		Ok(recording)
 	}
 
 	/// What one rank did.
-	pub fn rank(&mut self, rank: u32) -> Found<Calls> {
+	pub fn rank(&mut self, rank: u32) -> Parsed<Calls> {
 		let signatures = self.signatures_of(rank)?;
 		let (times, source) = self.times(rank)?;
 		let grammar = self.grammar(rank)?;
@@ -197,13 +198,13 @@ impl Recording {
 	}
 
 	/// What lies in a file.
-	fn tables(&self, name: &str) -> Found<Vec<Vec<u8>>> {
+	fn tables(&self, name: &str) -> Parsed<Vec<Vec<u8>>> {
 		let data = self.parts.read(name)?;
 		if self.layout.packed { unpacked(&data, name) } else { Ok(vec![data]) }
 	}
 
 	/// The only one in a file.
-	fn table(&self, name: &str) -> Found<Vec<u8>> {
+	fn table(&self, name: &str) -> Parsed<Vec<u8>> {
 		let mut tables = self.tables(name)?;
 		match (tables.len(), tables.pop()) {
 			(1, Some(table)) => Ok(table),
@@ -211,7 +212,7 @@ impl Recording {
 		}
 	}
 
-	fn read_grammars(&mut self) -> Found<()> {
+	fn read_grammars(&mut self) -> Parsed<()> {
 		let ranks = self.ranks as usize;
 		if !self.merged {
 			self.grammars = (0..ranks).collect();
@@ -236,7 +237,7 @@ impl Recording {
 		Ok(())
 	}
 
-	fn grammar(&self, rank: u32) -> Found<Grammar> {
+	fn grammar(&self, rank: u32) -> Parsed<Grammar> {
 		let number = self.grammars[rank as usize];
 		match self.unique.get(number) {
 			Some(table) => Grammar::of(table, "ug.cfg".into()),
@@ -248,7 +249,7 @@ impl Recording {
 	}
 
 	/// A rank's times, and where they lie.
-	fn times(&mut self, rank: u32) -> Found<(Vec<u8>, String)> {
+	fn times(&mut self, rank: u32) -> Parsed<(Vec<u8>, String)> {
 		if !self.layout.packed {
 			let name = format!("{rank}.ts");
 			return Ok((self.parts.read(&name)?, name));
@@ -263,7 +264,7 @@ impl Recording {
 		Ok((times, TIMES_OF_ALL.to_owned()))
 	}
 
-	fn read_pieces(&mut self) -> Found<()> {
+	fn read_pieces(&mut self) -> Parsed<()> {
 		let room = 8 * u64::from(self.ranks);
 		let sizes = self.parts.part(TIMES_OF_ALL, 0, room)?;
 		if (sizes.len() as u64) < room {
@@ -281,29 +282,29 @@ impl Recording {
 	}
 
 	/// Of functions that ranks were compared for: what is in a rank's signatures.
-	fn kept(&self, rank: u32) -> Found<HashMap<String, Kept>> {
+	fn patterns_of(&self, rank: u32) -> Parsed<HashMap<String, FunctionPattern>> {
 		let signatures = self.signatures_of(rank)?;
 		let grammar = self.grammar(rank)?;
 		grammar.length(signatures.len())?;
-		let mut kept: HashMap<String, Kept> = HashMap::new();
+		let mut patterns: HashMap<String, FunctionPattern> = HashMap::new();
 		for one in grammar.used(signatures.len()).into_iter().map(|at| &signatures[at]) {
 			if is_across(&one.function) {
-				let kept = kept.entry(one.function.clone()).or_default();
-				kept.signatures += 1;
-				kept.lines.extend(one.words.iter().filter_map(|word| line(word)));
+				let pattern = patterns.entry(one.function.clone()).or_default();
+				pattern.signatures += 1;
+				pattern.lines.extend(one.words.iter().filter_map(|word| line(word)));
 			}
 		}
-		Ok(kept)
+		Ok(patterns)
 	}
 
-	fn signatures_of(&self, rank: u32) -> Found<Rc<Vec<Signature>>> {
+	fn signatures_of(&self, rank: u32) -> Parsed<Rc<Vec<Signature>>> {
 		match &self.shared {
 			Some(shared) => Ok(shared.clone()),
 			None => Ok(Rc::new(self.signatures(rank)?)),
 		}
 	}
 
-	fn signatures(&self, rank: u32) -> Found<Vec<Signature>> {
+	fn signatures(&self, rank: u32) -> Parsed<Vec<Signature>> {
 		let name = match self.merged {
 			true => self.layout.merged.to_owned(),
 			false => format!("{rank}.cst"),
@@ -316,19 +317,19 @@ impl Recording {
 	fn entries(&self, data: &[u8]) -> Option<Vec<Signature>> {
 		let mut data = Bytes(data);
 		let count = data.i32()?;
-		let mut found: HashMap<i32, Signature> = HashMap::new();
+		let mut by_number: HashMap<i32, Signature> = HashMap::new();
 		while !data.0.is_empty() {
 			// Its number, a rank, bytes of its key, calls.
 			let (number, _, size, _) = (data.i32()?, data.i32()?, data.i32()?, data.i32()?);
 			let key = data.take(usize::try_from(size).ok()?)?;
-			if found.insert(number, self.signature(key)?).is_some() {
+			if by_number.insert(number, self.signature(key)?).is_some() {
 				return None;
 			}
 		}
-		if found.len() as i64 != i64::from(count) {
+		if by_number.len() as i64 != i64::from(count) {
 			return None;
 		}
-		(0..count).map(|number| found.remove(&number)).collect()
+		(0..count).map(|number| by_number.remove(&number)).collect()
 	}
 
 	fn signature(&self, key: &[u8]) -> Option<Signature> {
@@ -356,8 +357,8 @@ impl Recording {
 	}
 }
 
-fn version_of(parts: &Parts) -> Found<(String, Layout)> {
-	let said = if parts.layout > 0 {
+fn version_of(parts: &Parts) -> Parsed<(String, Layout)> {
+	let version = if parts.layout > 0 {
 		let head = parts.part("recorder.mt", 0, 12)?;
 		let numbers = integers(&head);
 		let text = numbers.iter().map(i32::to_string).collect::<Vec<_>>().join(".");
@@ -369,15 +370,15 @@ fn version_of(parts: &Parts) -> Found<(String, Layout)> {
 			writes VERSION last, in MPI_Finalize"
 			.into());
 	};
-	match layout_of(&said, parts.layout) {
-		Some(layout) => Ok((said, layout)),
+	match layout_of(&version, parts.layout) {
+		Some(layout) => Ok((version, layout)),
 		None => {
 			let also = match parts.layout {
 				0 => String::new(),
 				layout => format!(", recorder.dat of layout {layout}"),
 			};
 			Err(format!(
-				"written by Recorder '{said:.20}'{also}; traces of versions 2.5 and 3.0 are read"
+				"written by Recorder '{version:.20}'{also}; traces of versions 2.5 and 3.0 are read"
 			))
 		}
 	}
@@ -394,7 +395,7 @@ struct Head {
 
 impl Head {
 	/// Of data that has it.
-	fn of(data: &[u8], layout: &Layout, version: &str) -> Found<Head> {
+	fn of(data: &[u8], layout: &Layout, version: &str) -> Parsed<Head> {
 		let at = |place: usize| Bytes(&data[place..]);
 		let ranks = at(layout.ranks).i32().unwrap_or(0);
 		let start = at(layout.start).f64().unwrap_or(0.0);
@@ -409,12 +410,12 @@ impl Head {
 			flags.iter_mut().enumerate().take(if layout.flag == 4 { 2 } else { 4 })
 		{
 			let mut place = at(layout.flags + number * layout.flag);
-			let said = match layout.flag {
+			let value = match layout.flag {
 				4 => place.i32().unwrap_or(0),
 				_ => i32::from(place.u8().unwrap_or(0)),
 			};
-			good &= said == 0 || said == 1;
-			*flag = said != 0;
+			good &= value == 0 || value == 1;
+			*flag = value != 0;
 		}
 		// States between releases had the same numbers and other fields: of these, the start is none, or names follow.
 		let between = &data[layout.header..layout.names];
@@ -435,7 +436,7 @@ fn names_of(data: &[u8], size: usize) -> Vec<String> {
 }
 
 /// Tables that lie one behind the other, each behind its bytes packed and unpacked.
-fn unpacked(data: &[u8], name: &str) -> Found<Vec<Vec<u8>>> {
+fn unpacked(data: &[u8], name: &str) -> Parsed<Vec<Vec<u8>>> {
 	let mut data = Bytes(data);
 	let mut tables = Vec::new();
 	while !data.0.is_empty() {
@@ -509,8 +510,8 @@ mod tests {
 			key.extend([0, 0, 0, 0, depth, words.len() as u8]);
 			key.extend((text.len() as i32).to_le_bytes());
 			key.extend(text.bytes());
-			let found = recording().signature(&key).unwrap();
-			prop_assert_eq!((found.thread, found.depth, found.words), (thread, usize::from(depth), words));
+			let signature = recording().signature(&key).unwrap();
+			prop_assert_eq!((signature.thread, signature.depth, signature.words), (thread, usize::from(depth), words));
 			prop_assert!(recording().signature(&key[..key.len() - 1]).is_none() || text.is_empty());
 		}
 	}

@@ -18,7 +18,7 @@ pub fn times(calls: &Calls) -> impl Iterator<Item = (u64, u64)> {
 /// Ticks are cut off at each call, so that what follows a call with others inside may seem to begin within it, by less
 /// than a tick for each of them: it is moved behind. More than that, and there were threads.
 pub fn of_one_thread(calls: &Calls) -> Option<Vec<(u64, u64)>> {
-	let mut found: Vec<(u64, u64)> = Vec::with_capacity(calls.which.len());
+	let mut spans: Vec<(u64, u64)> = Vec::with_capacity(calls.which.len());
 	// The last call at each depth, the outermost first.
 	let mut around: Vec<usize> = Vec::new();
 	let mut moved = 0;
@@ -26,22 +26,22 @@ pub fn of_one_thread(calls: &Calls) -> Option<Vec<(u64, u64)>> {
 		let depth = calls.signatures[which as usize].depth;
 		let (mut began, mut ended) = (began + moved, ended + moved);
 		if let Some(&before) = around.get(depth) {
-			let late = found[before].1.saturating_sub(began);
-			if late > (found.len() - before) as u64 {
+			let late = spans[before].1.saturating_sub(began);
+			if late > (spans.len() - before) as u64 {
 				return None;
 			}
 			(began, ended, moved) = (began + late, ended + late, moved + late);
 		}
 		if depth > 0 {
-			let outer = found[*around.get(depth - 1)?].1;
+			let outer = spans[*around.get(depth - 1)?].1;
 			if began > outer {
 				return None;
 			}
 			ended = ended.min(outer);
 		}
 		around.truncate(depth);
-		around.push(found.len());
-		found.push((began, ended));
+		around.push(spans.len());
+		spans.push((began, ended));
 	}
-	Some(found)
+	Some(spans)
 }

@@ -89,7 +89,7 @@ class Access:
         return counts
 
     def more(self) -> dict[str, Any]:
-        """All of it, as lines have it (engine/made/src/told.rs)."""
+        """All of it, as lines have it (engine/import/src/jsonl.rs)."""
         common = self.common()
         whole = sum(calls for _, calls in common) == self.calls
         details: dict[str, list[Any]] = {

@@ -1,4 +1,4 @@
-"""The lines that `fathom-engine told` reads (engine/made/src/told.rs): JSON arrays, a word first. Times in ns."""
+"""The lines that `fathom-engine import-jsonl` reads (engine/import/src/jsonl.rs): JSON arrays, a word first. Times in ns."""
 
 import json
 import sys
@@ -44,7 +44,7 @@ class Total:
     first: int
     last: int
     sizes: Sequence[Sequence[int]] = ()
-    # What else is known (engine/made/src/told.rs); `functions` are ops here.
+    # What else is known (engine/import/src/jsonl.rs); `functions` are ops here.
     more: Mapping[str, Any] = field(default_factory=dict)
 
     def part(self, rank: int, ranks: int) -> "Total":

@@ -1,4 +1,4 @@
-//! A process of a told run: its calls, nested by their times, then its counters.
+//! A process of an imported run: its calls, nested by their times, then its counters.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -6,9 +6,9 @@ use fathom_stream::{
 	Call, Counter, CounterData, Datatype, HeatBin, NO_SEQ, Object, OpRecord, SomeCounts, Tally,
 };
 
+use crate::jsonl::{self, Hint, ImportedRun};
 use crate::nest::{Span, lanes};
 use crate::spread::{More, Sum};
-use crate::told::{self, Hint, Told};
 use crate::{Image, Node, Rows};
 
 /// The run's start: a tick of 0 means that nobody knows.
@@ -25,10 +25,10 @@ pub struct Process {
 	pub number: u32,
 	pub host: u32,
 	pub image: Image,
-	pub calls: Vec<told::Call>,
-	pub counters: Vec<told::Counter>,
+	pub calls: Vec<jsonl::Call>,
+	pub counters: Vec<jsonl::Counter>,
 	pub hints: Vec<Hint>,
-	pub heat: Vec<told::Heat>,
+	pub heat: Vec<jsonl::Heat>,
 	/// Of a run in which some processes only are ranks.
 	pub rank: Option<u32>,
 	objects: HashSet<u32>,
@@ -52,30 +52,30 @@ impl Process {
 		start.saturating_sub(START)
 	}
 
-	/// All that was told of it, into its image. `ranks`: how many processes there are, and whether they are ranks.
-	pub fn write(&mut self, told: &Told, node: &Node, ranks: (u32, bool), lasted: u64) {
+	/// All that was imported of it, into its image. `ranks`: how many processes there are, and whether they are ranks.
+	pub fn write(&mut self, imported: &ImportedRun, node: &Node, ranks: (u32, bool), lasted: u64) {
 		let rank = self.rank.or(ranks.1.then_some(self.number));
 		self.image.rank = rank.map(|rank| (rank, ranks.0));
 		self.image.lasted = tick(lasted);
-		self.write_calls(told, node);
+		self.write_calls(imported, node);
 		let tid = self.image.pid;
 		let mut counters = std::mem::take(&mut self.counters);
-		counters.extend(told.sums.iter().filter_map(|all| {
+		counters.extend(imported.sums.iter().filter_map(|all| {
 			let sum = all.sum.part(self.number, ranks.0)?;
-			Some(told::Counter { op: all.op, object: all.object, enclosing: all.enclosing, sum })
+			Some(jsonl::Counter { op: all.op, object: all.object, enclosing: all.enclosing, sum })
 		}));
 		let Process { image, objects, hints, heat, .. } = self;
 		// Also one without calls is there.
 		image.write(node, tid, START, |_| ());
 		for counter in &counters {
-			image.write(node, tid, START, |rows| count(rows, told, objects, counter));
+			image.write(node, tid, START, |rows| count(rows, imported, objects, counter));
 		}
 		for heat in heat {
-			image.write(node, tid, START, |rows| warm(rows, told, heat));
+			image.write(node, tid, START, |rows| warm(rows, imported, heat));
 		}
 		for hint in hints {
 			image.write(node, tid, START, |rows| {
-				define(rows, told, objects, hint.object);
+				define(rows, imported, objects, hint.object);
 				rows.writer().hint(&fathom_stream::Hint {
 					object: hint.object,
 					source: hint.source,
@@ -86,23 +86,29 @@ impl Process {
 		}
 	}
 
-	fn write_calls(&mut self, told: &Told, node: &Node) {
-		let mut threads: BTreeMap<u32, Vec<told::Call>> = BTreeMap::new();
+	fn write_calls(&mut self, imported: &ImportedRun, node: &Node) {
+		let mut threads: BTreeMap<u32, Vec<jsonl::Call>> = BTreeMap::new();
 		for call in std::mem::take(&mut self.calls) {
 			threads.entry(call.thread).or_default().push(call);
 		}
 		for (thread, calls) in threads {
-			self.write_thread(told, node, thread, &calls);
+			self.write_thread(imported, node, thread, &calls);
 		}
 	}
 
 	/// Calls of a thread, or, where `thread` is 0, of threads that nobody knows.
-	fn write_thread(&mut self, told: &Told, node: &Node, thread: u32, calls: &[told::Call]) {
-		let about = |call: &told::Call| told.about.get(&call.object).copied().unwrap_or(0);
-		let span = |call: &told::Call| Span {
+	fn write_thread(
+		&mut self,
+		imported: &ImportedRun,
+		node: &Node,
+		thread: u32,
+		calls: &[jsonl::Call],
+	) {
+		let about = |call: &jsonl::Call| imported.about.get(&call.object).copied().unwrap_or(0);
+		let span = |call: &jsonl::Call| Span {
 			began: call.began,
 			ended: call.ended,
-			height: told.ops.get(&call.op).map_or(0, |op| op.height),
+			height: imported.ops.get(&call.op).map_or(0, |op| op.height),
 			about: (thread == 0).then(|| about(call)),
 		};
 		let spans: Vec<Span> = calls.iter().map(span).collect();
@@ -114,11 +120,11 @@ impl Process {
 				let root = tree.last().map_or(0, |&(at, _)| calls[at].inside);
 				image.write(node, tid, START, |rows| {
 					if let Some(around) = root.checked_sub(1) {
-						name(rows, told, around);
+						name(rows, imported, around);
 					}
 					rows.inside(root, tree.len() > 1);
 					for (at, depth) in tree {
-						call(rows, told, objects, &calls[at], depth);
+						call(rows, imported, objects, &calls[at], depth);
 					}
 				});
 			}
@@ -128,13 +134,13 @@ impl Process {
 
 fn call(
 	rows: &mut Rows<'_>,
-	told: &Told,
+	imported: &ImportedRun,
 	objects: &mut HashSet<u32>,
-	call: &told::Call,
+	call: &jsonl::Call,
 	depth: u32,
 ) {
-	let fields = name(rows, told, call.op);
-	define(rows, told, objects, call.object);
+	let fields = name(rows, imported, call.op);
+	define(rows, imported, objects, call.object);
 	rows.call(&Call {
 		op: call.op,
 		object: call.object,
@@ -150,44 +156,49 @@ fn call(
 }
 
 /// How many fields its calls have.
-fn name(rows: &mut Rows<'_>, told: &Told, op: u32) -> usize {
-	let Some(said) = told.ops.get(&op) else { return 0 };
+fn name(rows: &mut Rows<'_>, imported: &ImportedRun, op: u32) -> usize {
+	let Some(definition) = imported.ops.get(&op) else { return 0 };
 	let record = OpRecord {
 		op,
-		layer: said.layer.as_bytes(),
-		name: said.name.as_bytes(),
-		kind: said.kind.as_bytes(),
-		fields: said.fields.as_bytes(),
-		flags: said.flags,
+		layer: definition.layer.as_bytes(),
+		name: definition.name.as_bytes(),
+		kind: definition.kind.as_bytes(),
+		fields: definition.fields.as_bytes(),
+		flags: definition.flags,
 	};
 	rows.op(&record);
 	record.field_count()
 }
 
 /// An object, after what it lies in.
-fn define(rows: &mut Rows<'_>, told: &Told, objects: &mut HashSet<u32>, object: u32) {
-	let Some(said) = told.objects.get(&object) else { return };
+fn define(rows: &mut Rows<'_>, imported: &ImportedRun, objects: &mut HashSet<u32>, object: u32) {
+	let Some(definition) = imported.objects.get(&object) else { return };
 	if !objects.insert(object) {
 		return;
 	}
-	define(rows, told, objects, said.parent);
+	define(rows, imported, objects, definition.parent);
 	rows.writer().object(&Object {
 		object,
-		class: said.class,
-		parent: said.parent,
+		class: definition.class,
+		parent: definition.parent,
 		created_by: NO_SEQ,
-		name: said.name.as_bytes(),
-		numbers: said.numbers.clone(),
+		name: definition.name.as_bytes(),
+		numbers: definition.numbers.clone(),
 	});
 }
 
-fn count(rows: &mut Rows<'_>, told: &Told, objects: &mut HashSet<u32>, counter: &told::Counter) {
-	let told::Counter { op, object, enclosing, sum } = counter;
-	name(rows, told, *op);
+fn count(
+	rows: &mut Rows<'_>,
+	imported: &ImportedRun,
+	objects: &mut HashSet<u32>,
+	counter: &jsonl::Counter,
+) {
+	let jsonl::Counter { op, object, enclosing, sum } = counter;
+	name(rows, imported, *op);
 	if let Some(around) = enclosing.checked_sub(1) {
-		name(rows, told, around);
+		name(rows, imported, around);
 	}
-	define(rows, told, objects, *object);
+	define(rows, imported, objects, *object);
 	let Sum { calls, bytes, time, longest, first, last, .. } = sum;
 	let (op, object, enclosing) = (*op, *object, *enclosing);
 	rows.writer().counter(&Counter {
@@ -206,9 +217,9 @@ fn count(rows: &mut Rows<'_>, told: &Told, objects: &mut HashSet<u32>, counter: 
 	});
 	for &[function, _] in &sum.more.functions {
 		let function = function as u32;
-		self::name(rows, told, function);
-		if let Some(said) = told.ops.get(&function) {
-			let name = said.name.as_bytes();
+		self::name(rows, imported, function);
+		if let Some(definition) = imported.ops.get(&function) {
+			let name = definition.name.as_bytes();
 			rows.writer().datatype(&Datatype { number: function, name });
 		}
 	}
@@ -240,8 +251,8 @@ fn data(sum: &Sum) -> Option<CounterData> {
 }
 
 /// Each bin's as of its middle: bins of the stream are powers of two.
-fn warm(rows: &mut Rows<'_>, told: &Told, heat: &told::Heat) {
-	name(rows, told, heat.op);
+fn warm(rows: &mut Rows<'_>, imported: &ImportedRun, heat: &jsonl::Heat) {
+	name(rows, imported, heat.op);
 	for &[at, bytes, ticks] in &heat.bins {
 		let middle = at.saturating_mul(heat.width).saturating_add(heat.width / 2);
 		let bins = vec![HeatBin { calls: 0, bytes, ticks }];

@@ -46,31 +46,31 @@ pub fn publish(
 	run: &Path,
 	folders: &[Folder<'_>],
 	clock: &str,
-	said: serde_json::Value,
+	run_json: serde_json::Value,
 ) -> Result<(), String> {
-	let mut aside = run.as_os_str().to_owned();
-	aside.push(format!(".{:016x}", random()));
-	let aside = PathBuf::from(aside);
-	let made =
-		fill(&aside, folders, clock, said).and_then(|()| fs::rename(&aside, run).map_err(at(run)));
-	if made.is_err() {
+	let mut staging = run.as_os_str().to_owned();
+	staging.push(format!(".{:016x}", random()));
+	let staging = PathBuf::from(staging);
+	let published = fill(&staging, folders, clock, run_json)
+		.and_then(|()| fs::rename(&staging, run).map_err(at(run)));
+	if published.is_err() {
 		// What stopped us may stop this too; the error says where.
-		let _ = fs::remove_dir_all(&aside);
+		let _ = fs::remove_dir_all(&staging);
 	}
-	made
+	published
 }
 
 fn fill(
-	aside: &Path,
+	staging: &Path,
 	folders: &[Folder<'_>],
 	clock: &str,
-	said: serde_json::Value,
+	run_json: serde_json::Value,
 ) -> Result<(), String> {
 	let mut nodes = Vec::new();
 	for Folder { node, images } in folders {
 		let Node { host, boot_id, .. } = node;
 		let name = if host == "unknown" { boot_id.clone() } else { format!("{boot_id}-{host}") };
-		let streams = aside.join("streams").join(name.replace('/', "_"));
+		let streams = staging.join("streams").join(name.replace('/', "_"));
 		write(&streams, images)?;
 		let path = streams.join("node");
 		let text = format!("host={host}\nboot_id={boot_id}\nclock={clock}\n");
@@ -89,10 +89,10 @@ fn fill(
 		"nodes": nodes,
 		"versions": {},
 	});
-	if let (Some(whole), serde_json::Value::Object(said)) = (whole.as_object_mut(), said) {
-		whole.extend(said);
+	if let (Some(whole), serde_json::Value::Object(run_json)) = (whole.as_object_mut(), run_json) {
+		whole.extend(run_json);
 	}
-	let path = aside.join("run.json");
+	let path = staging.join("run.json");
 	let text = serde_json::to_string_pretty(&whole).unwrap_or_default();
 	fs::write(&path, text + "\n").map_err(at(&path))
 }

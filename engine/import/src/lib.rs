@@ -1,13 +1,13 @@
 //! Runs of what other tools recorded: rows as streams, the run directory around them, and the lines by which a reader of
-//! another tool's log tells what it found (`told`).
+//! another tool's log hands over its contents (`jsonl`).
 
 mod image;
+mod jsonl;
 mod nest;
 mod place;
 mod process;
 mod spread;
-mod told;
 
 pub use image::{Image, Node, Rows, random};
+pub use jsonl::{Call, ImportReport, ImportedRun, JsonlError, Object, Op, ProcessIdentity, import};
 pub use place::{Folder, printable, publish, shown, write};
-pub use told::{Call, Made, Object, Op, TellError, Told, Who, import};

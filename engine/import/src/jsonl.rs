@@ -1,4 +1,4 @@
-//! What a reader of another tool's log found, told in lines: a JSON array each, a word first. Times are nanoseconds from
+//! The contents of another tool's log, in lines that its reader writes: a JSON array each, a word first. Times are nanoseconds from
 //! the run's start, and numbers are those that the lines give.
 //!
 //! `run` {key: value}: parts of `run.json`, of them `recorder` and `start_ns`; `processes`: how many; `ranks`: are they ranks?
@@ -27,16 +27,16 @@ use crate::process::Process;
 use crate::spread::{More, Sum};
 use crate::{Folder, Node};
 
-/// What came of it.
+/// What an import wrote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Made {
+pub struct ImportReport {
 	pub processes: usize,
 	pub bytes: u64,
 }
 
 /// Why nothing was made.
 #[derive(Debug, thiserror::Error)]
-pub enum TellError {
+pub enum JsonlError {
 	#[error("line {0}: {1}")]
 	Line(usize, String),
 	#[error("the lines break off after {0}")]
@@ -47,7 +47,7 @@ pub enum TellError {
 
 /// A process, as far as it is known.
 #[derive(Default)]
-pub struct Who {
+pub struct ProcessIdentity {
 	/// The system's numbers of it and of its parent.
 	pub pid: Option<u32>,
 	pub parent: Option<u32>,
@@ -115,76 +115,76 @@ pub struct Hint {
 
 /// What all processes share.
 #[derive(Default)]
-pub struct Told {
+pub struct ImportedRun {
 	pub ops: HashMap<u32, Op>,
 	pub objects: HashMap<u32, Object>,
 	/// Sums of all processes.
 	pub sums: Vec<Counter>,
 	/// Of a call about this object: what all objects of that name are about.
 	pub about: HashMap<u32, u32>,
-	said: serde_json::Map<String, Value>,
+	run_json: serde_json::Map<String, Value>,
 	hosts: BTreeMap<u32, String>,
 	processes: BTreeMap<u32, Process>,
 	marks: Vec<(String, u64)>,
 	names: HashMap<String, u32>,
 }
 
-type Found<T> = Result<T, String>;
+type Parsed<T> = Result<T, String>;
 
 /// A line's words, one after the other.
 struct Words(std::vec::IntoIter<Value>);
 
 impl Words {
-	fn of(line: &str) -> Found<Words> {
+	fn of(line: &str) -> Parsed<Words> {
 		match serde_json::from_str(line).map_err(|error| error.to_string())? {
 			Value::Array(words) => Ok(Words(words.into_iter())),
 			_ => Err("no array".into()),
 		}
 	}
 
-	fn next(&mut self) -> Found<Value> {
+	fn next(&mut self) -> Parsed<Value> {
 		self.0.next().ok_or_else(|| "a word is missing".into())
 	}
 
-	fn number<T: TryFrom<i64>>(&mut self) -> Found<T> {
+	fn number<T: TryFrom<i64>>(&mut self) -> Parsed<T> {
 		number(&self.next()?)
 	}
 
-	fn text(&mut self) -> Found<String> {
+	fn text(&mut self) -> Parsed<String> {
 		match self.next()? {
 			Value::String(text) => Ok(text),
 			other => Err(format!("{other} is no text")),
 		}
 	}
 
-	fn list(&mut self) -> Found<Vec<Value>> {
+	fn list(&mut self) -> Parsed<Vec<Value>> {
 		match self.next()? {
 			Value::Array(list) => Ok(list),
 			other => Err(format!("{other} is no list")),
 		}
 	}
 
-	fn map(&mut self) -> Found<serde_json::Map<String, Value>> {
+	fn map(&mut self) -> Parsed<serde_json::Map<String, Value>> {
 		match self.next()? {
 			Value::Object(map) => Ok(map),
 			other => Err(format!("{other} is no object")),
 		}
 	}
 
-	fn numbers<T: TryFrom<i64>>(&mut self) -> Found<Vec<T>> {
+	fn numbers<T: TryFrom<i64>>(&mut self) -> Parsed<Vec<T>> {
 		self.list()?.iter().map(number).collect()
 	}
 }
 
-fn number<T: TryFrom<i64>>(value: &Value) -> Found<T> {
+fn number<T: TryFrom<i64>>(value: &Value) -> Parsed<T> {
 	let number = value.as_i64().and_then(|number| T::try_from(number).ok());
 	number.ok_or_else(|| format!("{value} is no such number"))
 }
 
 /// Of a list of lists of as many numbers.
-fn tuples<const N: usize>(value: &Value) -> Found<Vec<[u64; N]>> {
+fn tuples<const N: usize>(value: &Value) -> Parsed<Vec<[u64; N]>> {
 	let list = value.as_array().ok_or_else(|| format!("{value} is no list"))?;
-	let tuple = |value: &Value| -> Found<[u64; N]> {
+	let tuple = |value: &Value| -> Parsed<[u64; N]> {
 		let mut numbers = [0; N];
 		for (at, number) in numbers.iter_mut().enumerate() {
 			*number =
@@ -196,25 +196,25 @@ fn tuples<const N: usize>(value: &Value) -> Found<Vec<[u64; N]>> {
 }
 
 /// Into `run`, which must be new; nothing is made where the lines are not whole.
-pub fn import(run: &Path, lines: impl BufRead) -> Result<Made, TellError> {
-	let mut told = Told::default();
+pub fn import(run: &Path, lines: impl BufRead) -> Result<ImportReport, JsonlError> {
+	let mut imported = ImportedRun::default();
 	let mut count = 0;
 	let mut whole = false;
 	for line in lines.lines() {
 		count += 1;
 		let taken =
-			line.map_err(|error| error.to_string()).and_then(|line| told.take(&line, count));
-		whole = taken.map_err(|reason| TellError::Line(count, reason))?;
+			line.map_err(|error| error.to_string()).and_then(|line| imported.take(&line, count));
+		whole = taken.map_err(|reason| JsonlError::Line(count, reason))?;
 	}
 	if !whole {
-		return Err(TellError::Cut(count));
+		return Err(JsonlError::Cut(count));
 	}
-	told.publish(run).map_err(TellError::Written)
+	imported.publish(run).map_err(JsonlError::Written)
 }
 
-impl Told {
+impl ImportedRun {
 	/// Is it the last line?
-	fn take(&mut self, line: &str, count: usize) -> Found<bool> {
+	fn take(&mut self, line: &str, count: usize) -> Parsed<bool> {
 		let mut words = Words::of(line)?;
 		match words.text()?.as_str() {
 			"call" => self.call(&mut words)?,
@@ -226,28 +226,28 @@ impl Told {
 			"mark" => self.add_mark(words.text()?, words.number()?),
 			"host" => self.add_host(words.number()?, &words.text()?),
 			"process" => self.process(&mut words)?,
-			"run" => self.say(words.map()?),
+			"run" => self.set_run_json(words.map()?),
 			"end" if words.number::<usize>()? + 1 == count => return Ok(true),
 			other => return Err(format!("{other} is not known, or not in its place")),
 		}
 		Ok(false)
 	}
 
-	fn process(&mut self, words: &mut Words) -> Found<()> {
+	fn process(&mut self, words: &mut Words) -> Parsed<()> {
 		let (number, host) = (words.number()?, words.number()?);
-		let said = words.map()?;
-		let executable = said.get("executable").and_then(Value::as_str).unwrap_or_default();
-		let command = said.get("command").and_then(Value::as_array).into_iter().flatten();
-		let who = Who {
+		let properties = words.map()?;
+		let executable = properties.get("executable").and_then(Value::as_str).unwrap_or_default();
+		let command = properties.get("command").and_then(Value::as_array).into_iter().flatten();
+		let who = ProcessIdentity {
 			executable: executable.to_owned(),
 			command: command.filter_map(Value::as_str).map(str::to_owned).collect(),
-			..Who::default()
+			..ProcessIdentity::default()
 		};
 		self.add_process(number, host, who);
 		Ok(())
 	}
 
-	fn op(&mut self, words: &mut Words) -> Found<()> {
+	fn op(&mut self, words: &mut Words) -> Parsed<()> {
 		let number = words.number()?;
 		let op = Op {
 			layer: words.text()?,
@@ -261,7 +261,7 @@ impl Told {
 		Ok(())
 	}
 
-	fn object(&mut self, words: &mut Words) -> Found<()> {
+	fn object(&mut self, words: &mut Words) -> Parsed<()> {
 		let number: u32 = words.number()?;
 		let (class, name, parent) = (words.number()?, words.text()?, words.number()?);
 		let numbers = words.numbers()?;
@@ -272,24 +272,24 @@ impl Told {
 		Ok(())
 	}
 
-	fn of(&mut self, process: u32) -> Found<&mut Process> {
+	fn of(&mut self, process: u32) -> Parsed<&mut Process> {
 		self.processes.get_mut(&process).ok_or_else(|| format!("there is no process {process}"))
 	}
 
-	fn known(&self, op: u32, object: u32) -> Found<()> {
+	fn known(&self, op: u32, object: u32) -> Parsed<()> {
 		let known =
 			self.ops.contains_key(&op) && (object == 0 || self.objects.contains_key(&object));
 		if known { Ok(()) } else { Err(format!("op {op} or object {object} is not known")) }
 	}
 
 	/// The next word: an op + 1; 0: none.
-	fn around(&self, words: &mut Words) -> Found<u32> {
+	fn around(&self, words: &mut Words) -> Parsed<u32> {
 		let Ok(op) = u32::try_from(words.number::<i64>()?) else { return Ok(0) };
 		self.known(op, 0)?;
 		Ok(op.saturating_add(1))
 	}
 
-	fn hint(&mut self, words: &mut Words) -> Found<()> {
+	fn hint(&mut self, words: &mut Words) -> Parsed<()> {
 		let (process, object, source) = (words.number()?, words.number()?, words.number()?);
 		let hint = Hint { object, source, key: words.text()?, value: words.text()? };
 		if !self.objects.contains_key(&object) {
@@ -299,23 +299,23 @@ impl Told {
 		Ok(())
 	}
 
-	fn call(&mut self, words: &mut Words) -> Found<()> {
+	fn call(&mut self, words: &mut Words) -> Parsed<()> {
 		let process = words.number()?;
 		let (op, object, inside) = (words.number()?, words.number()?, self.around(words)?);
 		let (began, ended, error) = (words.number()?, words.number()?, words.number()?);
 		self.known(op, object)?;
-		let said: Vec<i64> = words.numbers()?;
+		let values: Vec<i64> = words.numbers()?;
 		let names = self.ops.get(&op).map_or("", |op| op.fields.as_str());
 		let expected = names.split(',').filter(|name| !name.is_empty()).count();
-		if said.len() != expected || expected > MOST_FIELDS {
-			return Err(format!("a call of op {op} with {} fields", said.len()));
+		if values.len() != expected || expected > MOST_FIELDS {
+			return Err(format!("a call of op {op} with {} fields", values.len()));
 		}
 		let mut fields = [0; MOST_FIELDS];
-		fields[..expected].copy_from_slice(&said);
+		fields[..expected].copy_from_slice(&values);
 		self.add_call(process, Call { op, object, inside, thread: 0, began, ended, error, fields })
 	}
 
-	fn counter(&mut self, words: &mut Words) -> Found<()> {
+	fn counter(&mut self, words: &mut Words) -> Parsed<()> {
 		let process: i64 = words.number()?;
 		let (op, object, enclosing) = (words.number()?, words.number()?, self.around(words)?);
 		self.known(op, object)?;
@@ -341,8 +341,9 @@ impl Told {
 	}
 
 	/// What else is known of a counter.
-	fn more(&self, said: &Value) -> Found<More> {
-		let list = |key: &str| said.get(key).cloned().unwrap_or_else(|| Value::Array(Vec::new()));
+	fn more(&self, details: &Value) -> Parsed<More> {
+		let list =
+			|key: &str| details.get(key).cloned().unwrap_or_else(|| Value::Array(Vec::new()));
 		let functions: Vec<[u64; 2]> = tuples(&list("functions"))?;
 		for &[op, _] in &functions {
 			self.known(u32::try_from(op).map_err(|error| error.to_string())?, 0)?;
@@ -362,7 +363,7 @@ impl Told {
 		})
 	}
 
-	fn heat(&mut self, words: &mut Words) -> Found<()> {
+	fn heat(&mut self, words: &mut Words) -> Parsed<()> {
 		let (process, op, width) = (words.number()?, words.number()?, words.number()?);
 		self.known(op, 0)?;
 		let bins = tuples(&Value::Array(words.list()?))?;
@@ -374,7 +375,7 @@ impl Told {
 		self.hosts.insert(number, name.to_owned());
 	}
 
-	pub fn add_process(&mut self, number: u32, host: u32, who: Who) {
+	pub fn add_process(&mut self, number: u32, host: u32, who: ProcessIdentity) {
 		let mut process = Process::new(number, host, (who.pid, who.parent));
 		process.rank = who.rank;
 		let words = who.command.iter();
@@ -410,19 +411,20 @@ impl Told {
 	}
 
 	/// Parts of run.json.
-	pub fn say(&mut self, said: serde_json::Map<String, Value>) {
-		self.said = said;
+	pub fn set_run_json(&mut self, run_json: serde_json::Map<String, Value>) {
+		self.run_json = run_json;
 	}
 
 	/// Into `run`, which must be new.
-	pub fn publish(mut self, run: &Path) -> Result<Made, String> {
+	pub fn publish(mut self, run: &Path) -> Result<ImportReport, String> {
 		let recorder =
-			self.said.get("recorder").and_then(Value::as_str).unwrap_or("told").to_owned();
-		let number = |key: &str| self.said.get(key).and_then(Value::as_u64).unwrap_or(0);
+			self.run_json.get("recorder").and_then(Value::as_str).unwrap_or("told").to_owned();
+		let number = |key: &str| self.run_json.get(key).and_then(Value::as_u64).unwrap_or(0);
 		let (start, end) = (number("start_ns"), number("end_ns"));
 		let ranks = number("processes") as u32;
-		let are_ranks = self.said.remove("ranks").is_some_and(|said| said == Value::Bool(true));
-		self.said.remove("processes");
+		let are_ranks =
+			self.run_json.remove("ranks").is_some_and(|ranks| ranks == Value::Bool(true));
+		self.run_json.remove("processes");
 		let mut processes = std::mem::take(&mut self.processes);
 		let marks = std::mem::take(&mut self.marks);
 		let mut nodes = Vec::new();
@@ -450,8 +452,8 @@ impl Told {
 		};
 		let folders: Vec<Folder<'_>> =
 			nodes.iter().map(|(host, node)| folder((*host, node))).collect();
-		publish(run, &folders, &recorder, Value::Object(self.said))?;
+		publish(run, &folders, &recorder, Value::Object(self.run_json))?;
 		let bytes = processes.values().map(|process| process.image.bytes.len() as u64).sum();
-		Ok(Made { processes: processes.len(), bytes })
+		Ok(ImportReport { processes: processes.len(), bytes })
 	}
 }

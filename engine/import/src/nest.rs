@@ -119,13 +119,13 @@ mod tests {
 	proptest! {
 		#[test]
 		fn every_call_is_in_one_lane_and_rows_end_in_order(
-			said in prop::collection::vec((0u64..50, 0u64..20, 0u8..3, 0u32..2), 0..60),
+			calls in prop::collection::vec((0u64..50, 0u64..20, 0u8..3, 0u32..2), 0..60),
 			known in any::<bool>(),
 		) {
-			let made = |(began, took, height, about)| {
+			let to_span = |(began, took, height, about)| {
 				Span { began, ended: began + took, height, about: (!known).then_some(about) }
 			};
-			let spans: Vec<Span> = said.into_iter().map(made).collect();
+			let spans: Vec<Span> = calls.into_iter().map(to_span).collect();
 			let mut seen = vec![0; spans.len()];
 			for lane in lanes(&spans) {
 				let mut before = 0;
