@@ -53,7 +53,7 @@ impl Rings {
 		let mut dead = false;
 		for path in paths.filter(|path| path.extension().is_some_and(|e| e == "ring")) {
 			let known = before.remove(&path).or_else(|| {
-				let header = fathom_pack::whose(&path).ok()??;
+				let header = fathom_pack::ring_owner(&path).ok()??;
 				Some((header, Watched::new(header.pid, header.pid_start)))
 			});
 			// A ring that is being made has no header yet; it has at the next look.

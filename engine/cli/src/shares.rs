@@ -6,7 +6,7 @@
 use std::io::{BufRead, Write};
 use std::path::Path;
 
-use fathom_pack::{Others, PackError, Step};
+use fathom_pack::{PackError, ShareWorkers, Step};
 
 /// The word on the command line.
 pub fn step(word: &str) -> Result<Step, String> {
@@ -24,7 +24,7 @@ impl StdioShares {
 	}
 }
 
-impl Others for StdioShares {
+impl ShareWorkers for StdioShares {
 	fn shares(&self) -> usize {
 		self.shares as usize
 	}

@@ -11,7 +11,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, RecordBatch};
 use common::{Decoded, decode, finish, numbers, scratch, start, stream_files};
-use fathom_pack::{Options, Others, PackError, Step, pack, pack_in_shares, recover, share};
+use fathom_pack::{Options, PackError, ShareWorkers, Step, pack, pack_in_shares, recover, share};
 use fathom_stream::{Segment, chunks};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
@@ -224,7 +224,7 @@ fn tables_hold_the_same_calls() {
 /// Three shares, done here.
 struct Three;
 
-impl Others for Three {
+impl ShareWorkers for Three {
 	fn shares(&self) -> usize {
 		3
 	}

@@ -66,7 +66,7 @@ struct Chunk {
 	writer: ChunkWriter,
 	/// By op.
 	named: Vec<bool>,
-	/// What its calls lie in, where that was said: an op + 1, or 0.
+	/// What its calls lie in, where that was recorded: an op + 1, or 0.
 	inside: Option<u32>,
 }
 
@@ -91,7 +91,7 @@ impl Rows<'_> {
 		self.stream.ended
 	}
 
-	/// To be said before a row or a counter of it.
+	/// Must come before a row or a counter of the op.
 	pub fn op(&mut self, op: &OpRecord<'_>) {
 		let at = op.op as usize;
 		if self.chunk.named.len() <= at {
@@ -103,7 +103,7 @@ impl Rows<'_> {
 	}
 
 	/// The outermost call that comes next lies in calls of this op, which are only counted; 0: in none, else the op + 1.
-	/// `holds`: there are calls in it, which are told before it.
+	/// `holds`: there are calls in it, which come before it.
 	pub fn inside(&mut self, op: u32, holds: bool) {
 		self.stream.inside |= op > 0;
 		let seq = self.stream.next_seq;
@@ -123,7 +123,7 @@ impl Rows<'_> {
 		self.stream.next_seq += 1;
 	}
 
-	/// A call that is told by a record of its own.
+	/// A call that has a record of its own instead of a row.
 	pub fn took_seq(&mut self) {
 		self.stream.next_seq += 1;
 	}

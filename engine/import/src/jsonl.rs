@@ -1,5 +1,5 @@
-//! The contents of another tool's log, in lines that its reader writes: a JSON array each, a word first. Times are nanoseconds from
-//! the run's start, and numbers are those that the lines give.
+//! The contents of another tool's log, in lines that its reader writes: a JSON array each, a word first. Times are
+//! nanoseconds from the run's start, and numbers are those that the lines give.
 //!
 //! `run` {key: value}: parts of `run.json`, of them `recorder` and `start_ns`; `processes`: how many; `ranks`: are they ranks?
 //! `host` number, name
@@ -22,9 +22,9 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::place::publish;
 use crate::process::Process;
-use crate::spread::{More, Sum};
+use crate::run_directory::publish;
+use crate::spread::{Details, Sum};
 use crate::{Folder, Node};
 
 /// What an import wrote.
@@ -34,7 +34,7 @@ pub struct ImportReport {
 	pub bytes: u64,
 }
 
-/// Why nothing was made.
+/// Why no run was written.
 #[derive(Debug, thiserror::Error)]
 pub enum JsonlError {
 	#[error("line {0}: {1}")]
@@ -195,7 +195,7 @@ fn tuples<const N: usize>(value: &Value) -> Parsed<Vec<[u64; N]>> {
 	list.iter().map(tuple).collect()
 }
 
-/// Into `run`, which must be new; nothing is made where the lines are not whole.
+/// Into `run`, which must be new; nothing is written where the lines are not whole.
 pub fn import(run: &Path, lines: impl BufRead) -> Result<ImportReport, JsonlError> {
 	let mut imported = ImportedRun::default();
 	let mut count = 0;
@@ -329,8 +329,8 @@ impl ImportedRun {
 			sizes: tuples(&Value::Array(words.list()?))?,
 			..Sum::default()
 		};
-		if let Some(more) = words.0.next() {
-			sum.more = self.more(&more)?;
+		if let Some(details) = words.0.next() {
+			sum.details = self.details(&details)?;
 		}
 		let counter = Counter { op, object, enclosing, sum };
 		match u32::try_from(process) {
@@ -341,9 +341,8 @@ impl ImportedRun {
 	}
 
 	/// What else is known of a counter.
-	fn more(&self, details: &Value) -> Parsed<More> {
-		let list =
-			|key: &str| details.get(key).cloned().unwrap_or_else(|| Value::Array(Vec::new()));
+	fn details(&self, map: &Value) -> Parsed<Details> {
+		let list = |key: &str| map.get(key).cloned().unwrap_or_else(|| Value::Array(Vec::new()));
 		let functions: Vec<[u64; 2]> = tuples(&list("functions"))?;
 		for &[op, _] in &functions {
 			self.known(u32::try_from(op).map_err(|error| error.to_string())?, 0)?;
@@ -353,7 +352,7 @@ impl ImportedRun {
 		{
 			*count = if value.is_null() { None } else { Some(number(value)?) };
 		}
-		Ok(More {
+		Ok(Details {
 			functions,
 			ranges: tuples(&list("ranges"))?,
 			strides: tuples(&list("strides"))?,

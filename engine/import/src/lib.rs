@@ -4,10 +4,10 @@
 mod image;
 mod jsonl;
 mod nest;
-mod place;
 mod process;
+mod run_directory;
 mod spread;
 
 pub use image::{Image, Node, Rows, random};
 pub use jsonl::{Call, ImportReport, ImportedRun, JsonlError, Object, Op, ProcessIdentity, import};
-pub use place::{Folder, printable, publish, shown, write};
+pub use run_directory::{Folder, printable, publish, shown, write};

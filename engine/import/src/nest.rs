@@ -1,4 +1,4 @@
-//! Calls of a process that are told with their times only: which lies in which, and what ran side by side.
+//! Calls of a process that are known by their times only: which lies in which, and what ran side by side.
 
 use std::cmp::Reverse;
 

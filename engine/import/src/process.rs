@@ -8,7 +8,7 @@ use fathom_stream::{
 
 use crate::jsonl::{self, Hint, ImportedRun};
 use crate::nest::{Span, lanes};
-use crate::spread::{More, Sum};
+use crate::spread::{Details, Sum};
 use crate::{Image, Node, Rows};
 
 /// The run's start: a tick of 0 means that nobody knows.
@@ -68,14 +68,14 @@ impl Process {
 		// Also one without calls is there.
 		image.write(node, tid, START, |_| ());
 		for counter in &counters {
-			image.write(node, tid, START, |rows| count(rows, imported, objects, counter));
+			image.write(node, tid, START, |rows| write_counter(rows, imported, objects, counter));
 		}
 		for heat in heat {
-			image.write(node, tid, START, |rows| warm(rows, imported, heat));
+			image.write(node, tid, START, |rows| write_heat(rows, imported, heat));
 		}
 		for hint in hints {
 			image.write(node, tid, START, |rows| {
-				define(rows, imported, objects, hint.object);
+				write_object(rows, imported, objects, hint.object);
 				rows.writer().hint(&fathom_stream::Hint {
 					object: hint.object,
 					source: hint.source,
@@ -120,11 +120,11 @@ impl Process {
 				let root = tree.last().map_or(0, |&(at, _)| calls[at].inside);
 				image.write(node, tid, START, |rows| {
 					if let Some(around) = root.checked_sub(1) {
-						name(rows, imported, around);
+						write_op(rows, imported, around);
 					}
 					rows.inside(root, tree.len() > 1);
 					for (at, depth) in tree {
-						call(rows, imported, objects, &calls[at], depth);
+						write_call(rows, imported, objects, &calls[at], depth);
 					}
 				});
 			}
@@ -132,15 +132,15 @@ impl Process {
 	}
 }
 
-fn call(
+fn write_call(
 	rows: &mut Rows<'_>,
 	imported: &ImportedRun,
 	objects: &mut HashSet<u32>,
 	call: &jsonl::Call,
 	depth: u32,
 ) {
-	let fields = name(rows, imported, call.op);
-	define(rows, imported, objects, call.object);
+	let fields = write_op(rows, imported, call.op);
+	write_object(rows, imported, objects, call.object);
 	rows.call(&Call {
 		op: call.op,
 		object: call.object,
@@ -156,7 +156,7 @@ fn call(
 }
 
 /// How many fields its calls have.
-fn name(rows: &mut Rows<'_>, imported: &ImportedRun, op: u32) -> usize {
+fn write_op(rows: &mut Rows<'_>, imported: &ImportedRun, op: u32) -> usize {
 	let Some(definition) = imported.ops.get(&op) else { return 0 };
 	let record = OpRecord {
 		op,
@@ -171,12 +171,17 @@ fn name(rows: &mut Rows<'_>, imported: &ImportedRun, op: u32) -> usize {
 }
 
 /// An object, after what it lies in.
-fn define(rows: &mut Rows<'_>, imported: &ImportedRun, objects: &mut HashSet<u32>, object: u32) {
+fn write_object(
+	rows: &mut Rows<'_>,
+	imported: &ImportedRun,
+	objects: &mut HashSet<u32>,
+	object: u32,
+) {
 	let Some(definition) = imported.objects.get(&object) else { return };
 	if !objects.insert(object) {
 		return;
 	}
-	define(rows, imported, objects, definition.parent);
+	write_object(rows, imported, objects, definition.parent);
 	rows.writer().object(&Object {
 		object,
 		class: definition.class,
@@ -187,18 +192,18 @@ fn define(rows: &mut Rows<'_>, imported: &ImportedRun, objects: &mut HashSet<u32
 	});
 }
 
-fn count(
+fn write_counter(
 	rows: &mut Rows<'_>,
 	imported: &ImportedRun,
 	objects: &mut HashSet<u32>,
 	counter: &jsonl::Counter,
 ) {
 	let jsonl::Counter { op, object, enclosing, sum } = counter;
-	name(rows, imported, *op);
+	write_op(rows, imported, *op);
 	if let Some(around) = enclosing.checked_sub(1) {
-		name(rows, imported, around);
+		write_op(rows, imported, around);
 	}
-	define(rows, imported, objects, *object);
+	write_object(rows, imported, objects, *object);
 	let Sum { calls, bytes, time, longest, first, last, .. } = sum;
 	let (op, object, enclosing) = (*op, *object, *enclosing);
 	rows.writer().counter(&Counter {
@@ -215,15 +220,15 @@ fn count(
 		last: tick(*last),
 		data: data(sum).map(Box::new),
 	});
-	for &[function, _] in &sum.more.functions {
+	for &[function, _] in &sum.details.functions {
 		let function = function as u32;
-		self::name(rows, imported, function);
+		write_op(rows, imported, function);
 		if let Some(definition) = imported.ops.get(&function) {
 			let name = definition.name.as_bytes();
 			rows.writer().datatype(&Datatype { number: function, name });
 		}
 	}
-	let More { functions, ranges, strides, common, .. } = &sum.more;
+	let Details { functions, ranges, strides, common, .. } = &sum.details;
 	let lists = [
 		(SIZE, &sum.sizes),
 		(SIZE, common),
@@ -241,7 +246,7 @@ fn count(
 
 /// What is known of its accesses.
 fn data(sum: &Sum) -> Option<CounterData> {
-	let some = sum.more.counts();
+	let some = sum.details.counts();
 	let sizes_known = !sum.sizes.is_empty();
 	if !sizes_known && some.known == 0 {
 		return None;
@@ -251,8 +256,8 @@ fn data(sum: &Sum) -> Option<CounterData> {
 }
 
 /// Each bin's as of its middle: bins of the stream are powers of two.
-fn warm(rows: &mut Rows<'_>, imported: &ImportedRun, heat: &jsonl::Heat) {
-	name(rows, imported, heat.op);
+fn write_heat(rows: &mut Rows<'_>, imported: &ImportedRun, heat: &jsonl::Heat) {
+	write_op(rows, imported, heat.op);
 	for &[at, bytes, ticks] in &heat.bins {
 		let middle = at.saturating_mul(heat.width).saturating_add(heat.width / 2);
 		let bins = vec![HeatBin { calls: 0, bytes, ticks }];

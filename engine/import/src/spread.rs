@@ -15,12 +15,12 @@ pub struct Sum {
 	pub last: u64,
 	/// Size, calls; they are all of the calls, or there are none.
 	pub sizes: Vec<[u64; 2]>,
-	pub more: More,
+	pub details: Details,
 }
 
 /// What else may be known.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct More {
+pub struct Details {
 	/// A value and how many calls had it: an op, the least size of a range, a stride, a size.
 	pub functions: Vec<[u64; 2]>,
 	pub ranges: Vec<[u64; 2]>,
@@ -32,7 +32,7 @@ pub struct More {
 	pub ranks: Vec<[u64; 3]>,
 }
 
-impl More {
+impl Details {
 	/// As counters have them.
 	pub fn counts(&self) -> SomeCounts {
 		let known = (0u16..).zip(&self.counts).map(|(at, count)| u16::from(count.is_some()) << at);
@@ -45,9 +45,9 @@ impl More {
 	}
 
 	/// Of calls `from` to `to` of `all`.
-	fn part(&self, from: u64, to: u64, all: u64) -> More {
+	fn part(&self, from: u64, to: u64, all: u64) -> Details {
 		let of = |count: u64| portion(count, to, all) - portion(count, from, all);
-		More {
+		Details {
 			functions: self.functions.iter().map(|&[op, calls]| [op, of(calls)]).collect(),
 			ranges: slice(&self.ranges, from, to),
 			strides: slice(&self.strides, from, to),
@@ -70,17 +70,17 @@ impl Sum {
 			return (from < to).then(|| self.cut(from, to, of(self.bytes), of(self.time)));
 		}
 		// Those that are known come first, each with at least one call.
-		let each = (self.calls / ranks).max(1);
-		let first = each * known.len() as u64;
-		if let Some(at) = known.iter().position(|one| one[0] == rank) {
-			let from = each * at as u64;
-			return Some(self.cut(from, from + each, known[at][1], known[at][2]));
+		let calls_per_rank = (self.calls / ranks).max(1);
+		let first = calls_per_rank * known.len() as u64;
+		if let Some(at) = known.iter().position(|entry| entry[0] == rank) {
+			let from = calls_per_rank * at as u64;
+			return Some(self.cut(from, from + calls_per_rank, known[at][1], known[at][2]));
 		}
 		let (calls, others) = (self.calls - first, ranks - known.len() as u64);
-		let before = known.iter().filter(|one| one[0] < rank).count() as u64;
+		let before = known.iter().filter(|entry| entry[0] < rank).count() as u64;
 		from = portion(calls, rank - before, others);
 		to = portion(calls, rank - before + 1, others);
-		let left = |all: u64, at: usize| all - known.iter().map(|one| one[at]).sum::<u64>();
+		let left = |all: u64, at: usize| all - known.iter().map(|entry| entry[at]).sum::<u64>();
 		let of = |whole: u64| portion(whole, to, calls) - portion(whole, from, calls);
 		let (bytes, time) = (of(left(self.bytes, 1)), of(left(self.time, 2)));
 		(from < to).then(|| self.cut(first + from, first + to, bytes, time))
@@ -88,14 +88,15 @@ impl Sum {
 
 	/// Ranks of which it is known what they did; none where that cannot be, or would leave nothing for the others.
 	fn known(&self, ranks: u64) -> Vec<[u64; 3]> {
-		let known = &self.more.ranks;
-		let sum = |at: usize| known.iter().fold(0u64, |sum, one| sum.saturating_add(one[at]));
+		let known = &self.details.ranks;
+		let sum = |at: usize| known.iter().fold(0u64, |sum, entry| sum.saturating_add(entry[at]));
 		let number = known.len() as u64;
-		let each = (self.calls / ranks).max(1);
-		let inside = number < ranks && known.iter().all(|one| one[0] < ranks);
+		let calls_per_rank = (self.calls / ranks).max(1);
+		let inside = number < ranks && known.iter().all(|entry| entry[0] < ranks);
 		let fits = inside && sum(1) <= self.bytes && sum(2) <= self.time;
-		let apart = (1..known.len()).all(|at| known[..at].iter().all(|one| one[0] != known[at][0]));
-		let good = fits && apart && number.saturating_mul(each) < self.calls;
+		let apart =
+			(1..known.len()).all(|at| known[..at].iter().all(|entry| entry[0] != known[at][0]));
+		let good = fits && apart && number.saturating_mul(calls_per_rank) < self.calls;
 		if good { known.clone() } else { Vec::new() }
 	}
 
@@ -105,7 +106,7 @@ impl Sum {
 			bytes,
 			time,
 			sizes: slice(&self.sizes, from, to),
-			more: self.more.part(from, to, self.calls),
+			details: self.details.part(from, to, self.calls),
 			..*self
 		}
 	}
@@ -151,9 +152,9 @@ mod tests {
 				let sizes: Vec<[u64; 2]> = sizes.into_iter().map(|(a, b)| [a, b]).collect();
 				let ranks = known.into_iter().map(|(a, b, c)| [a, b, c]).collect();
 				let calls = sizes.iter().map(|size| size[1]).sum();
-				let mut more = More { ranks, common: sizes.clone(), ..More::default() };
-				more.counts[0] = Some(sequential);
-				Sum { calls, bytes, time, sizes, more, ..Sum::default() }
+				let mut details = Details { ranks, common: sizes.clone(), ..Details::default() };
+				details.counts[0] = Some(sequential);
+				Sum { calls, bytes, time, sizes, details, ..Sum::default() }
 			},
 		)
 	}
@@ -167,18 +168,18 @@ mod tests {
 			if sum.calls > 0 {
 				prop_assert_eq!(of(|part| part.bytes), sum.bytes);
 				prop_assert_eq!(of(|part| part.time), sum.time);
-				prop_assert_eq!(of(|part| part.more.counts[0].unwrap_or(0)), sum.more.counts[0].unwrap_or(0));
+				prop_assert_eq!(of(|part| part.details.counts[0].unwrap_or(0)), sum.details.counts[0].unwrap_or(0));
 			}
 			for part in &parts {
 				prop_assert_eq!(part.sizes.iter().map(|size| size[1]).sum::<u64>(), part.calls);
-				prop_assert_eq!(&part.sizes, &part.more.common);
+				prop_assert_eq!(&part.sizes, &part.details.common);
 			}
 		}
 
 		#[test]
 		fn what_is_known_of_a_rank_is_its_part(ranks in 3u32..40, calls in 80u64..1000, time in 1u64 << 30..1 << 40) {
-			let more = More { ranks: vec![[2, 5, time / 2], [0, 7, 1]], ..More::default() };
-			let sum = Sum { calls, bytes: 100, time, more, ..Sum::default() };
+			let details = Details { ranks: vec![[2, 5, time / 2], [0, 7, 1]], ..Details::default() };
+			let sum = Sum { calls, bytes: 100, time, details, ..Sum::default() };
 			let part = |rank| sum.part(rank, ranks).map(|part| (part.bytes, part.time));
 			prop_assert_eq!(part(2), Some((5, time / 2)));
 			prop_assert_eq!(part(0), Some((7, 1)));

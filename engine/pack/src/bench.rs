@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use fathom_stream::{Decoder, Item, Record};
 
-use crate::calls::{ImageMaps, Inside, Map, Out, Pending, Plan, StreamRows, Writing};
+use crate::calls::{FieldPlan, ImageMaps, Inside, Map, Out, Pending, StreamRows, Writing};
 use crate::calls_file::{CallsFile, OpTexts};
 use crate::clock::Line;
 use crate::columns::{OpNames, StreamFacts};
@@ -52,7 +52,7 @@ pub fn bench(path: &Path, repeat: u32) -> Result<Rates, PackError> {
 	let definitions = define(&content);
 	let ops: Vec<Op> = definitions.ops.values().cloned().chain([Op::unknown()]).collect();
 	let arg_names = HashMap::new();
-	let plans: Vec<Plan> = ops.iter().map(|op| Plan::new(op, 0, |_| 0)).collect();
+	let plans: Vec<FieldPlan> = ops.iter().map(|op| FieldPlan::new(op, 0, |_| 0)).collect();
 	let streams = HashMap::new();
 	let watched = Watched::default();
 	let runtime = Runtime::default();
@@ -91,7 +91,7 @@ fn define(content: &Content<'_>) -> Definitions {
 
 fn maps<'m>(
 	definitions: &Definitions,
-	plans: &'m [Plan],
+	plans: &'m [FieldPlan],
 	arg_names: &'m HashMap<String, u16>,
 	streams: &'m HashMap<u64, u32>,
 	watched: &'m Watched,

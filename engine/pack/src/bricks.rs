@@ -83,9 +83,9 @@ impl<'m> Clients<'m> {
 			clients.same.insert(file, first);
 			let mount = row.mount.as_deref().unwrap_or_default().trim_end_matches('/');
 			for path in row.paths.iter().filter_map(|path| path.strip_prefix(mount)) {
-				let one = clients.by_path.entry((volume, format!("{below}{path}")));
-				let one = one.or_insert(Some(first));
-				*one = one.filter(|known| *known == first);
+				let known_file = clients.by_path.entry((volume, format!("{below}{path}")));
+				let known_file = known_file.or_insert(Some(first));
+				*known_file = known_file.filter(|known| *known == first);
 			}
 		}
 		clients

@@ -54,7 +54,7 @@ impl<V: Copy> Map<V> {
 
 /// An op's fields: where each goes.
 #[derive(Debug, Clone)]
-pub struct Plan {
+pub struct FieldPlan {
 	pub targets: [Target; MAX_TARGETS],
 	/// Number of each field's name in `args`.
 	pub names: [u16; MAX_TARGETS],
@@ -68,14 +68,14 @@ pub struct Plan {
 	pieces: Option<usize>,
 }
 
-impl Plan {
+impl FieldPlan {
 	/// `layer`: number of the op's layer.
-	pub fn new(op: &Op, layer: u8, arg_name: impl Fn(&str) -> u16) -> Plan {
+	pub fn new(op: &Op, layer: u8, arg_name: impl Fn(&str) -> u16) -> FieldPlan {
 		let mut names = [0; MAX_TARGETS];
 		for (number, field) in names.iter_mut().zip(&op.fields) {
 			*number = arg_name(field);
 		}
-		Plan {
+		FieldPlan {
 			targets: op.targets,
 			names,
 			tracked: op.tracked,
@@ -93,7 +93,7 @@ impl Plan {
 pub struct ImageMaps<'r> {
 	pub ops: Map<u16>,
 	pub unknown_op: u16,
-	pub plans: &'r [Plan],
+	pub plans: &'r [FieldPlan],
 	/// Object and its file.
 	pub objects: Map<(u32, Option<u32>)>,
 	pub sites: Map<u32>,
@@ -374,8 +374,8 @@ impl Writing<'_, '_, '_> {
 	}
 
 	#[inline]
-	fn fields(&mut self, row: &Row<'_>, plan: &Plan, call: &mut CallRow) {
-		if let Some((size, offset)) = row.asked {
+	fn fields(&mut self, row: &Row<'_>, plan: &FieldPlan, call: &mut CallRow) {
+		if let Some((size, offset)) = row.requested {
 			if plan.has_size {
 				call.size = size;
 				call.valid |= has::SIZE;
@@ -623,14 +623,14 @@ impl ImageMaps<'_> {
 	#[inline]
 	fn access(&self, call: &CallRow) -> Access {
 		let known = |bit, value: i64| (call.valid & bit != 0 && value >= 0).then_some(value);
-		let (asked, moved) = (known(has::SIZE, call.size), known(has::BYTES, call.bytes));
+		let (requested, moved) = (known(has::SIZE, call.size), known(has::BYTES, call.bytes));
 		let offset = known(has::OFFSET, call.offset);
-		let amount = moved.or(asked);
+		let amount = moved.or(requested);
 		let selection = call
 			.if_has(has::SELECTION, call.selection)
 			.and_then(|n| self.shapes.get(n.checked_sub(self.first_selection)? as usize).copied());
 		Access {
-			size: asked.or(moved),
+			size: requested.or(moved),
 			amount,
 			offset,
 			shape: shape(selection, offset, amount.unwrap_or(0)),
@@ -659,9 +659,14 @@ fn place_of(sorted: &[CallRow], seq: u64) -> usize {
 /// A completion, or the other side of a copy, belongs to whoever made the call that it is recorded in.
 fn stand_beside(calls: &mut [CallRow], i: usize, maker: usize) {
 	let CallRow { parent, depth, site, valid, .. } = calls[maker];
-	let given = has::PARENT | has::SITE;
-	calls[i] =
-		CallRow { parent, depth, site, valid: calls[i].valid & !given | valid & given, ..calls[i] };
+	let inherited = has::PARENT | has::SITE;
+	calls[i] = CallRow {
+		parent,
+		depth,
+		site,
+		valid: calls[i].valid & !inherited | valid & inherited,
+		..calls[i]
+	};
 }
 
 #[inline]

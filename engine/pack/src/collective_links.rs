@@ -5,7 +5,7 @@
 use fathom_stream::Link;
 use rayon::prelude::*;
 
-use crate::collectives::{Collectives, Part};
+use crate::collectives::{Collectives, RankCall};
 use crate::columns::LinkColumns;
 use crate::merge::Merged;
 use crate::survey::{Below, CollectiveCall};
@@ -68,7 +68,7 @@ struct CarriedLink {
 
 pub fn find(merged: &Merged, collectives: &Collectives) -> CollectiveLinks {
 	let mut all_links = CollectiveLinks::default();
-	let groups: Vec<&[Part]> = collectives.data_of_mpiio(merged).collect();
+	let groups: Vec<&[RankCall]> = collectives.data_of_mpiio(merged).collect();
 	for batch in groups.chunks(TOGETHER) {
 		let by_collective: Vec<Option<Vec<CarriedLink>>> =
 			batch.par_iter().map(|parts| of_collective(merged, parts)).collect();
@@ -87,9 +87,9 @@ pub fn find(merged: &Merged, collectives: &Collectives) -> CollectiveLinks {
 }
 
 /// `None`: too much to compare, or not all of its system calls were kept.
-fn of_collective(merged: &Merged, parts: &[Part]) -> Option<Vec<CarriedLink>> {
-	let call = |part: &Part| &merged.images[part.image].survey.collectives[part.call];
-	let lost = |part: &Part| {
+fn of_collective(merged: &Merged, parts: &[RankCall]) -> Option<Vec<CarriedLink>> {
+	let call = |part: &RankCall| &merged.images[part.image].survey.collectives[part.call];
+	let lost = |part: &RankCall| {
 		let waits = merged.images[part.image].survey.waits_of(call(part));
 		call(part).below_lost || waits.iter().any(|wait| wait.below_lost)
 	};
@@ -122,9 +122,9 @@ fn link_rank(rank: &Rank<'_>, number: usize, system: &[System], links: &mut Vec<
 	let (first, stop) = moved.reach();
 	let system = &system[..system.partition_point(|call| call.start < stop)];
 	let takes = |own: bool| {
-		let there = system.iter().filter(move |call| call.stop > first);
-		let there = there.filter(move |call| !own || call.rank == number);
-		let taken = there.map(move |call| (call, moved.between(call.start, call.stop)));
+		let overlapping = system.iter().filter(move |call| call.stop > first);
+		let overlapping = overlapping.filter(move |call| !own || call.rank == number);
+		let taken = overlapping.map(move |call| (call, moved.between(call.start, call.stop)));
 		taken.filter(|&(_, bytes)| bytes > 0)
 	};
 	let all = |own: bool| takes(own).map(|(_, bytes)| bytes).sum::<u64>();

@@ -17,7 +17,7 @@ struct Key {
 
 /// One rank's call.
 #[derive(Debug, Clone, Copy)]
-pub struct Part {
+pub struct RankCall {
 	pub image: usize,
 	/// Index into the survey's collectives.
 	pub call: usize,
@@ -28,7 +28,7 @@ pub type CallNumbers = HashMap<(u32, u64), u32>;
 
 #[derive(Debug, Default)]
 pub struct Collectives {
-	groups: Vec<(Key, Vec<Part>)>,
+	groups: Vec<(Key, Vec<RankCall>)>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -51,7 +51,7 @@ pub struct CollectiveRow {
 
 impl Collectives {
 	pub fn find(merged: &Merged) -> Collectives {
-		let mut groups: BTreeMap<Key, Vec<Part>> = BTreeMap::new();
+		let mut groups: BTreeMap<Key, Vec<RankCall>> = BTreeMap::new();
 		for (image, state) in merged.images.iter().enumerate() {
 			let definitions = &state.survey.definitions;
 			for (call, collective) in state.survey.collectives.iter().enumerate() {
@@ -63,16 +63,16 @@ impl Collectives {
 					open_ordinal: group.ordinal,
 					ordinal: collective.ordinal,
 				};
-				groups.entry(key).or_default().push(Part { image, call });
+				groups.entry(key).or_default().push(RankCall { image, call });
 			}
 		}
 		Collectives { groups: groups.into_iter().collect() }
 	}
 
 	/// Reads or writes of MPI-IO, the same at all ranks seen: the parts of each.
-	pub fn data_of_mpiio<'c>(&'c self, merged: &'c Merged) -> impl Iterator<Item = &'c [Part]> {
+	pub fn data_of_mpiio<'c>(&'c self, merged: &'c Merged) -> impl Iterator<Item = &'c [RankCall]> {
 		let direction =
-			|part: &Part| merged.images[part.image].survey.collectives[part.call].direction;
+			|part: &RankCall| merged.images[part.image].survey.collectives[part.call].direction;
 		self.groups.iter().map(|(_, parts)| &parts[..]).filter(move |parts| {
 			let first = parts.first().and_then(direction);
 			first.is_some() && parts.iter().all(|part| direction(part) == first)
@@ -92,7 +92,7 @@ impl Collectives {
 				op.is_some_and(|op| op.kind == "open")
 			});
 			if several && opens {
-				let member = |part: &Part| {
+				let member = |part: &RankCall| {
 					let state = &merged.images[part.image];
 					let call = &state.survey.collectives[part.call];
 					Member { clock: state.clock, began: call.began, ended: call.ended }
@@ -105,7 +105,7 @@ impl Collectives {
 
 	/// Rows in the order of their first enter, and for each image the number of each of its calls.
 	pub fn rows(&self, merged: &Merged, lines: &[Line]) -> (Vec<CollectiveRow>, Vec<CallNumbers>) {
-		let mut rows: Vec<(CollectiveRow, &[Part])> = self
+		let mut rows: Vec<(CollectiveRow, &[RankCall])> = self
 			.groups
 			.iter()
 			.map(|(key, parts)| (row(key, parts, merged, lines), &parts[..]))
@@ -124,7 +124,7 @@ impl Collectives {
 	}
 }
 
-fn row(key: &Key, parts: &[Part], merged: &Merged, lines: &[Line]) -> CollectiveRow {
+fn row(key: &Key, parts: &[RankCall], merged: &Merged, lines: &[Line]) -> CollectiveRow {
 	let mut row = CollectiveRow {
 		layer: key.layer.clone(),
 		group_hash: key.group_hash,

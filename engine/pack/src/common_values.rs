@@ -63,9 +63,9 @@ struct Count {
 #[derive(Debug, Default)]
 pub struct CommonValues {
 	counts: HashMap<(u32, What, i64), Count>,
-	/// What was dropped here had been met at most that often.
+	/// Most occurrences that a value dropped here may have had.
 	dropped: u64,
-	/// By stream: the same of what its thread dropped.
+	/// By stream: the same for values that its thread dropped.
 	threads: HashMap<u32, u64>,
 }
 
@@ -89,7 +89,7 @@ impl CommonValues {
 		self.counts.entry((row, what, value)).or_insert(new)
 	}
 
-	/// Half of the values go: those that were met least.
+	/// Drops the rarer half of the values.
 	fn drop_rare(&mut self) {
 		let mut calls: Vec<u64> = self.counts.values().map(|count| count.calls).collect();
 		let half = calls.len() / 2;
@@ -98,7 +98,7 @@ impl CommonValues {
 		self.dropped = self.dropped.max(middle);
 	}
 
-	/// A thread dropped values that it had met at most `bound` times; those that it did not come next.
+	/// A thread dropped values with at most `bound` occurrences each; the values that it still has come next.
 	pub fn dropped(&mut self, stream: u32, bound: u64) {
 		self.threads.insert(stream, bound);
 	}
@@ -112,7 +112,7 @@ impl CommonValues {
 		count.listed = count.listed.saturating_add(listed);
 	}
 
-	/// Of each row and kind those met most.
+	/// The most frequent values of each row and kind.
 	pub fn into_rows(self) -> Vec<Top> {
 		let dropped = self.threads.values().fold(0u64, |sum, n| sum.saturating_add(*n));
 		let top = |(&(row, what, value), count): (&(u32, What, i64), &Count)| {

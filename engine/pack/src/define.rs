@@ -163,7 +163,7 @@ pub struct MarkDef {
 	pub value: u64,
 }
 
-/// Who the process is, as it said itself.
+/// The process, as its own record describes it.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Identity {
 	pub parent_pid: Option<u32>,

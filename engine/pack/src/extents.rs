@@ -41,12 +41,12 @@ pub struct Taken {
 	pub owner: usize,
 	pub bytes: u64,
 	/// How many may have been meant, where they were most.
-	pub of: u32,
+	pub candidates: u32,
 }
 
 impl Taken {
 	pub fn share(&self, percent: u32) -> u32 {
-		percent / self.of.max(1)
+		percent / self.candidates.max(1)
 	}
 }
 
@@ -106,14 +106,18 @@ impl Extents {
 		bytes: Bytes,
 		choose: impl Fn(&mut Vec<usize>) -> Vec<usize>,
 	) -> Vec<Taken> {
-		let mut had: BTreeMap<usize, Taken> = BTreeMap::new();
+		let mut taken_by_owner: BTreeMap<usize, Taken> = BTreeMap::new();
 		for (start, stop) in bytes.pieces() {
 			for (from, mut extent) in self.cut(start, stop) {
 				let chosen = choose(&mut extent.owners);
 				for &owner in &chosen {
-					let taken = had.entry(owner).or_insert(Taken { owner, bytes: 0, of: 1 });
+					let taken = taken_by_owner.entry(owner).or_insert(Taken {
+						owner,
+						bytes: 0,
+						candidates: 1,
+					});
 					taken.bytes += (extent.stop - from).unsigned_abs();
-					taken.of = taken.of.max(chosen.len() as u32);
+					taken.candidates = taken.candidates.max(chosen.len() as u32);
 				}
 				if let [only] = chosen[..] {
 					extent.owners.retain(|&owner| owner != only);
@@ -124,7 +128,7 @@ impl Extents {
 				}
 			}
 		}
-		had.into_values().collect()
+		taken_by_owner.into_values().collect()
 	}
 
 	/// Takes out what lies between, by start.
@@ -162,11 +166,17 @@ mod tests {
 		let mut extents = Extents::default();
 		extents.put(whole(0, 10), 0, |_| true);
 		extents.put(whole(5, 10), 1, |_| true);
-		let both = [Taken { owner: 0, bytes: 5, of: 2 }, Taken { owner: 1, bytes: 5, of: 2 }];
+		let both = [
+			Taken { owner: 0, bytes: 5, candidates: 2 },
+			Taken { owner: 1, bytes: 5, candidates: 2 },
+		];
 		assert_eq!(extents.take(whole(5, 5), ALL), both);
 		assert_eq!(extents.take(whole(5, 5), ALL), both);
 		assert_eq!(extents.take(whole(5, 5), ALL), []);
-		let rest = [Taken { owner: 0, bytes: 5, of: 1 }, Taken { owner: 1, bytes: 5, of: 1 }];
+		let rest = [
+			Taken { owner: 0, bytes: 5, candidates: 1 },
+			Taken { owner: 1, bytes: 5, candidates: 1 },
+		];
 		assert_eq!(extents.take(whole(0, 20), ALL), rest);
 	}
 
@@ -175,8 +185,14 @@ mod tests {
 		let mut extents = Extents::default();
 		(0..3).for_each(|owner| extents.put(whole(0, 10), owner, |before| before > 0));
 		let first = |owners: &mut Vec<usize>| owners[..1].to_vec();
-		assert_eq!(extents.take(whole(0, 10), first), [Taken { owner: 1, bytes: 10, of: 1 }]);
-		assert_eq!(extents.take(whole(0, 10), first), [Taken { owner: 2, bytes: 10, of: 1 }]);
+		assert_eq!(
+			extents.take(whole(0, 10), first),
+			[Taken { owner: 1, bytes: 10, candidates: 1 }]
+		);
+		assert_eq!(
+			extents.take(whole(0, 10), first),
+			[Taken { owner: 2, bytes: 10, candidates: 1 }]
+		);
 		assert_eq!(extents.take(whole(0, 10), first), []);
 	}
 
@@ -195,7 +211,7 @@ mod tests {
 			for owner in bytes[from as usize..(from + length) as usize].iter().flatten() {
 				*want.entry(*owner).or_default() += 1;
 			}
-			let want: Vec<_> = want.into_iter().map(|(owner, bytes)| Taken { owner, bytes, of: 1 }).collect();
+			let want: Vec<_> = want.into_iter().map(|(owner, bytes)| Taken { owner, bytes, candidates: 1 }).collect();
 			prop_assert_eq!(extents.take(whole(from, length), ALL), want);
 			prop_assert_eq!(extents.take(whole(from, length), ALL), vec![]);
 		}

@@ -310,7 +310,7 @@ impl Files {
 		}
 	}
 
-	/// A path of the file, by which it is not found.
+	/// Adds a path to the file by which it cannot be looked up.
 	fn call(&mut self, file: u32, path: &str) {
 		let paths = &mut self.rows[file as usize].paths;
 		if !paths.iter().any(|known| known == path) {

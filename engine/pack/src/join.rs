@@ -24,10 +24,10 @@ pub struct Joined {
 pub fn join(into: &Path, part: &Path) -> Result<Joined, PackError> {
 	let into_job = job(&into.join("run.json"));
 	let part_job = job(&part.join("run.json"));
-	if let (Some(one), Some(other)) = (&into_job, &part_job)
-		&& one != other
+	if let (Some(into_job), Some(part_job)) = (&into_job, &part_job)
+		&& into_job != part_job
 	{
-		let reason = format!("is of another job than {} ({other}, {one})", into.display());
+		let reason = format!("is of another job than {} ({part_job}, {into_job})", into.display());
 		return Err(PackError::Data { path: part.to_owned(), reason });
 	}
 	recover_own(&Run::open(part)?)?;
@@ -101,15 +101,15 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, PackError> {
 fn bring(from: &Path, to: &Path, joined: &mut Joined) -> Result<(), PackError> {
 	if to.exists() {
 		let stream = to.extension().is_some_and(|extension| extension == "fts");
-		let (here, there) = (length(to)?, length(from)?);
-		if !stream || (here == there && begins_alike(from, to).at(from)?) {
+		let (into_bytes, from_bytes) = (length(to)?, length(from)?);
+		if !stream || (into_bytes == from_bytes && begins_alike(from, to).at(from)?) {
 			return Ok(());
 		}
 		if !begins_alike(from, to).at(from)? {
 			let reason = format!("differs from {}", to.display());
 			return Err(PackError::Data { path: from.to_owned(), reason });
 		}
-		if here >= there {
+		if into_bytes >= from_bytes {
 			return Ok(());
 		}
 	}
@@ -126,16 +126,16 @@ fn length(path: &Path) -> Result<u64, PackError> {
 }
 
 /// Is the shorter one the other's beginning?
-fn begins_alike(one: &Path, other: &Path) -> io::Result<bool> {
-	let (mut one, mut other) = (File::open(one)?, File::open(other)?);
+fn begins_alike(left: &Path, right: &Path) -> io::Result<bool> {
+	let (mut left, mut right) = (File::open(left)?, File::open(right)?);
 	let (mut a, mut b) = (vec![0; 1 << 16], vec![0; 1 << 16]);
 	loop {
-		let (got, also) = (fill(&mut one, &mut a)?, fill(&mut other, &mut b)?);
-		let both = got.min(also);
-		if a[..both] != b[..both] {
+		let (left_bytes, right_bytes) = (fill(&mut left, &mut a)?, fill(&mut right, &mut b)?);
+		let common = left_bytes.min(right_bytes);
+		if a[..common] != b[..common] {
 			return Ok(false);
 		}
-		if both < a.len() {
+		if common < a.len() {
 			return Ok(true);
 		}
 	}

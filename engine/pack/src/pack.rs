@@ -19,7 +19,7 @@ use crate::progress::Progress;
 use crate::recover::{self, Recovered};
 use crate::run::{Image, Run};
 use crate::server_links;
-use crate::shares::{Folder, Others, Plan, SHARES, Step, write_parts};
+use crate::shares::{Folder, Plan, SHARES, ShareWorkers, Step, write_parts};
 use crate::survey::{Survey, survey};
 use crate::tables::{ProcessFacts, Tables, duration, facts};
 use crate::times::{Times, times};
@@ -72,23 +72,23 @@ pub fn pack(path: &Path, options: &Options) -> Result<Packed, PackError> {
 	pack_by(path, options, None)
 }
 
-/// The same, where others do both passes over the streams.
+/// The same, where `workers` do both passes over the streams.
 pub fn pack_in_shares(
 	path: &Path,
 	options: &Options,
-	others: &mut dyn Others,
+	workers: &mut dyn ShareWorkers,
 ) -> Result<Packed, PackError> {
-	pack_by(path, options, Some(others))
+	pack_by(path, options, Some(workers))
 }
 
 fn pack_by(
 	path: &Path,
 	options: &Options,
-	others: Option<&mut dyn Others>,
+	workers: Option<&mut dyn ShareWorkers>,
 ) -> Result<Packed, PackError> {
 	Run::open(path)?; // before a lock file is made in a directory that is no run
 	let _lock = Lock::take(path, options.quiet)?;
-	threads(options.jobs)?.install(|| pack_locked(path, options, others))
+	threads(options.jobs)?.install(|| pack_locked(path, options, workers))
 }
 
 /// So many; 0: as many as there are processors.
@@ -100,7 +100,7 @@ pub fn threads(jobs: usize) -> Result<rayon::ThreadPool, PackError> {
 fn pack_locked(
 	path: &Path,
 	options: &Options,
-	others: Option<&mut dyn Others>,
+	workers: Option<&mut dyn ShareWorkers>,
 ) -> Result<Packed, PackError> {
 	let recovered = match &options.ring {
 		Some(rings) => recover::recover(path, rings)?,
@@ -117,7 +117,7 @@ fn pack_locked(
 	remove(&staging)?;
 	remove_left(path);
 	make_folders(&staging)?;
-	let written = write_tables(&run, &staging, options, &recovered, others);
+	let written = write_tables(&run, &staging, options, &recovered, workers);
 	if written.is_err() {
 		let _ = remove(&staging); // the reason counts, and the next pack removes it too
 	}
@@ -132,10 +132,10 @@ fn write_tables(
 	folder: &Path,
 	options: &Options,
 	recovered: &Recovered,
-	others: Option<&mut dyn Others>,
+	workers: Option<&mut dyn ShareWorkers>,
 ) -> Result<Packed, PackError> {
 	let progress = Progress::new(!options.quiet);
-	let Some(others) = others else {
+	let Some(workers) = workers else {
 		let plan = Plan::new(run, recovered, 1, options.part_rows);
 		let surveys = survey_images(run, &plan, 0..run.images.len())?;
 		let whole = Whole::new(run, run.images.iter().cloned().zip(surveys).collect())?;
@@ -144,15 +144,15 @@ fn write_tables(
 		let written = write_parts(&writer, &writer.parts(1))?;
 		return whole.finish(run, folder, &writer, written);
 	};
-	let shares = others.shares();
+	let shares = workers.shares();
 	let plan = Plan::new(run, recovered, shares, options.part_rows);
 	let shared = Folder::make(&run.path, &plan)?;
-	others.begin(Step::Survey, &shared.0)?;
-	others.end()?;
-	others.begin(Step::Write, &shared.0)?;
+	workers.begin(Step::Survey, &shared.0)?;
+	workers.end()?;
+	workers.begin(Step::Write, &shared.0)?;
 	let whole = Whole::new(run, shared.surveys(run, shares)?)?; // while they write
 	let writer = whole.writer(&plan, folder, &progress);
-	others.end()?;
+	workers.end()?;
 	whole.finish(run, folder, &writer, shared.written(shares, folder)?)
 }
 
@@ -162,8 +162,8 @@ pub fn survey_images(
 	plan: &Plan,
 	images: Range<usize>,
 ) -> Result<Vec<Survey>, PackError> {
-	let one = |i: usize| survey(&run.images[i], plan.alive(i), plan.most_below);
-	images.into_par_iter().map(one).collect()
+	let survey_image = |i: usize| survey(&run.images[i], plan.alive(i), plan.most_below);
+	images.into_par_iter().map(survey_image).collect()
 }
 
 /// What follows from the surveys of all images; the same for everyone who has them.
@@ -188,7 +188,7 @@ impl Whole {
 		Ok(Whole { merged, collectives, times, lasted, processes, collective_rows, numbers })
 	}
 
-	/// Who writes parts into `folder`.
+	/// The writer of parts into `folder`.
 	pub fn writer<'r>(
 		&'r self,
 		plan: &Plan,

@@ -29,7 +29,8 @@ pub struct Recovered {
 	pub refused: Vec<String>,
 }
 
-/// The same of the rings that are the run's own; others that `run.json` names are left alone, and said.
+/// The same for the rings that are the run's own; others that `run.json` names are left alone and reported as
+/// refused.
 pub fn recover_own(run: &Run) -> Result<Recovered, PackError> {
 	match run.own_rings() {
 		Ok(Some(rings)) => recover(&run.path, &rings),
@@ -39,7 +40,7 @@ pub fn recover_own(run: &Run) -> Result<Recovered, PackError> {
 }
 
 /// Brings the rings in `rings` of processes that are dead into `run`, then removes them. Doing it twice, or
-/// being stopped in the middle, does no harm: the copy is made aside, and a chunk found twice is one.
+/// being stopped in the middle, does no harm: the copy is written under another name, and a chunk found twice is one.
 pub fn recover(run: &Path, rings: &Path) -> Result<Recovered, PackError> {
 	let mut recovered = Recovered::default();
 	let Ok(entries) = fs::read_dir(rings) else { return Ok(recovered) };
@@ -48,7 +49,7 @@ pub fn recover(run: &Path, rings: &Path) -> Result<Recovered, PackError> {
 	let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
 	paths.sort();
 	for path in paths.iter().filter(|path| path.extension().is_some_and(|e| e == "ring")) {
-		one(place, path, &mut recovered)?;
+		recover_ring(place, path, &mut recovered)?;
 	}
 	if place == spool && recovered.alive.is_empty() {
 		bring_in_spool(run, rings, &spool)?;
@@ -69,8 +70,8 @@ fn bring_in_spool(run: &Path, rings: &Path, spool: &Path) -> Result<(), PackErro
 	Ok(())
 }
 
-fn one(run: &Path, path: &Path, recovered: &mut Recovered) -> Result<(), PackError> {
-	let ring = match whose(path) {
+fn recover_ring(run: &Path, path: &Path, recovered: &mut Recovered) -> Result<(), PackError> {
+	let ring = match ring_owner(path) {
 		Ok(Some(header)) if is_alive(header.pid, header.pid_start) => {
 			recovered.alive.insert((header.pid, header.instance));
 			return Ok(());
@@ -121,7 +122,7 @@ fn written(folder: &Path, instance: u64) -> Vec<u8> {
 }
 
 /// The process that made a ring; `None`: the ring is gone.
-pub fn whose(path: &Path) -> Result<Option<RingHeader>, Reason> {
+pub fn ring_owner(path: &Path) -> Result<Option<RingHeader>, Reason> {
 	let mut beginning = Vec::new();
 	let read = File::open(path)
 		.and_then(|file| file.take(RING_HEADER_BYTES as u64).read_to_end(&mut beginning));

@@ -246,10 +246,10 @@ pub fn find(merged: &Merged, watched: &Watched, accesses: FileAccesses) -> (Link
 
 /// The calls that this brick may have served, or the OSDs, and what it did.
 fn seen_by(brick: Option<u32>, begin: i64, all: &[FileAccess]) -> Vec<FileAccess> {
-	let its = |access: &&FileAccess| {
+	let relevant = |access: &&FileAccess| {
 		if access.kind.is_by_server() { access.brick == brick } else { access.stop > begin }
 	};
-	all.iter().filter(its).copied().collect()
+	all.iter().filter(relevant).copied().collect()
 }
 
 /// For the run's log.
@@ -288,12 +288,12 @@ fn links_of_file(all: &[FileAccess]) -> Vec<ServerLink<'_>> {
 			(AccessKind::ServerWrite, bytes) => {
 				let first = |owners: &mut Vec<usize>| first_of_each(all, owners);
 				let owners = bytes.map(|bytes| dirty.take(bytes, first)).unwrap_or_default();
-				written(all, access, &owners, &waits, &mut links);
+				link_write(all, access, &owners, &waits, &mut links);
 			}
 			(AccessKind::Read, Some(bytes)) => {
-				let there = |owners: &mut Vec<usize>| there_or_last(all, access, owners);
-				for taken in fetched.take(bytes, there) {
-					links.push(read(&all[taken.owner], access, taken));
+				let current = |owners: &mut Vec<usize>| current_or_last(all, access, owners);
+				for taken in fetched.take(bytes, current) {
+					links.push(link_read(&all[taken.owner], access, taken));
 				}
 			}
 			_ => {}
@@ -318,15 +318,15 @@ fn overlap(a: &FileAccess, b: &FileAccess) -> bool {
 
 /// Whose write can be the next to be stored: of each process those that began before its earliest one had ended.
 fn first_of_each(all: &[FileAccess], owners: &mut [usize]) -> Vec<usize> {
-	let waits_for = |&one: &usize, &other: &usize| {
-		all[one].process == all[other].process && all[one].stop <= all[other].start
+	let waits_for = |&earlier: &usize, &later: &usize| {
+		all[earlier].process == all[later].process && all[earlier].stop <= all[later].start
 	};
-	let first = |other: &&usize| !owners.iter().any(|one| waits_for(one, other));
+	let first = |later: &&usize| !owners.iter().any(|earlier| waits_for(earlier, later));
 	owners.iter().filter(first).copied().collect()
 }
 
 /// What a call read is what was fetched while it was there, else what was fetched last; all before is out of date.
-fn there_or_last(all: &[FileAccess], call: &FileAccess, owners: &mut Vec<usize>) -> Vec<usize> {
+fn current_or_last(all: &[FileAccess], call: &FileAccess, owners: &mut Vec<usize>) -> Vec<usize> {
 	let last = owners.last().copied();
 	owners.retain(|&owner| overlap(&all[owner], call));
 	if owners.is_empty() {
@@ -336,37 +336,38 @@ fn there_or_last(all: &[FileAccess], call: &FileAccess, owners: &mut Vec<usize>)
 }
 
 /// A server's write of bytes that these calls wrote: it served those that were still at it, and what waited for it.
-fn written<'m>(
+fn link_write<'m>(
 	all: &'m [FileAccess],
 	operation: &'m FileAccess,
 	owners: &[Taken],
 	waits: &Waits<'m>,
 	links: &mut Vec<ServerLink<'m>>,
 ) {
-	let link = |one: &Taken, kind, percent| {
-		let percent = one.share(percent);
-		ServerLink { from: operation, to: &all[one.owner], kind, bytes: one.bytes, percent }
+	let link = |taken: &Taken, kind, percent| {
+		let percent = taken.share(percent);
+		ServerLink { from: operation, to: &all[taken.owner], kind, bytes: taken.bytes, percent }
 	};
-	let at_it = |one: &&Taken| overlap(&all[one.owner], operation);
-	links.extend(owners.iter().filter(at_it).map(|one| link(one, SERVES, IN_TIME)));
-	let gone: Vec<&Taken> = owners.iter().filter(|one| !at_it(one)).collect();
-	if gone.is_empty() {
+	let in_progress = |taken: &&Taken| overlap(&all[taken.owner], operation);
+	links.extend(owners.iter().filter(in_progress).map(|taken| link(taken, SERVES, IN_TIME)));
+	let returned: Vec<&Taken> = owners.iter().filter(|taken| !in_progress(taken)).collect();
+	if returned.is_empty() {
 		return;
 	}
-	let theirs = |wait: &&FileAccess| gone.iter().any(|one| all[one.owner].process == wait.process);
-	let waited: Vec<&FileAccess> = waits.for_all_of(operation).filter(theirs).collect();
+	let of_these_processes =
+		|wait: &&FileAccess| returned.iter().any(|taken| all[taken.owner].process == wait.process);
+	let waited: Vec<&FileAccess> = waits.for_all_of(operation).filter(of_these_processes).collect();
 	let kind = if waited.is_empty() { SERVES } else { CARRIES };
-	links.extend(gone.iter().map(|one| link(one, kind, OUT_OF_TIME)));
+	links.extend(returned.iter().map(|taken| link(taken, kind, OUT_OF_TIME)));
 	for to in waited {
-		let own = gone.iter().filter(|one| all[one.owner].process == to.process);
-		let percent = own.clone().map(|one| one.share(WAITED)).min().unwrap_or(WAITED);
-		let bytes = own.map(|one| one.bytes).sum();
+		let of_process = returned.iter().filter(|taken| all[taken.owner].process == to.process);
+		let percent = of_process.clone().map(|taken| taken.share(WAITED)).min().unwrap_or(WAITED);
+		let bytes = of_process.map(|taken| taken.bytes).sum();
 		links.push(ServerLink { from: operation, to, kind: SERVES, bytes, percent });
 	}
 }
 
 /// A server's read of bytes that a call got: it served a call that was there, else the bytes were there before.
-fn read<'m>(operation: &'m FileAccess, call: &'m FileAccess, taken: Taken) -> ServerLink<'m> {
+fn link_read<'m>(operation: &'m FileAccess, call: &'m FileAccess, taken: Taken) -> ServerLink<'m> {
 	let (kind, percent) =
 		if overlap(operation, call) { (SERVES, IN_TIME) } else { (MATCHED, OUT_OF_TIME) };
 	ServerLink {
@@ -389,17 +390,17 @@ fn without_place(all: &[FileAccess]) -> impl Iterator<Item = ServerLink<'_>> {
 		};
 		let end = all.partition_point(|access| access.start < operation.stop);
 		let same = |access: &&FileAccess| access.kind == side && overlap(access, operation);
-		let mut there = all[end.saturating_sub(NEAR)..end].iter().filter(same);
-		let to = there.next()?;
+		let mut candidates = all[end.saturating_sub(MOST_CANDIDATES)..end].iter().filter(same);
+		let to = candidates.next()?;
 		let known = operation.bytes.is_some() && to.bytes.is_some();
 		let bytes = operation.length.min(to.length).unsigned_abs();
 		let link = ServerLink { from: operation, to, kind: SERVES, bytes, percent: NO_PLACE };
-		(!known && there.next().is_none()).then_some(link)
+		(!known && candidates.next().is_none()).then_some(link)
 	})
 }
 
 /// Calls before an operation's end that are looked at for one that has no place.
-const NEAR: usize = 256;
+const MOST_CANDIDATES: usize = 256;
 
 /// Calls that may wait for bytes to be stored, by start, each with the latest end up to it.
 struct Waits<'m> {

@@ -41,9 +41,9 @@ impl Step {
 	}
 }
 
-/// Who sees to it that others do all shares of a step.
-pub trait Others: Send {
-	/// So many.
+/// Lets other processes do the shares of a step.
+pub trait ShareWorkers: Send {
+	/// The number of shares.
 	fn shares(&self) -> usize;
 	/// Lets them begin, in this folder.
 	fn begin(&mut self, step: Step, folder: &Path) -> Result<(), PackError>;
@@ -101,8 +101,8 @@ impl Plan {
 	fn check(&self, run: &Run) -> Result<(), PackError> {
 		let refuse = |reason: String| Err(PackError::Data { path: run.path.clone(), reason });
 		if self.engine != env!("CARGO_PKG_VERSION") {
-			let here = env!("CARGO_PKG_VERSION");
-			return refuse(format!("packed by Fathom {}; this node has {here}", self.engine));
+			let version = env!("CARGO_PKG_VERSION");
+			return refuse(format!("packed by Fathom {}; this node has {version}", self.engine));
 		}
 		let seen = |(planned, image): &(&Planned, &Image)| {
 			(planned.pid, planned.instance) == (image.pid, image.instance)
@@ -159,7 +159,7 @@ impl Folder {
 		Ok(folder)
 	}
 
-	/// What all shares found, in the order of the run's images.
+	/// The surveys of all shares, in the order of the run's images.
 	pub fn surveys(&self, run: &Run, shares: usize) -> Result<Vec<(Image, Survey)>, PackError> {
 		surveys(&self.0, run, shares)
 	}
@@ -219,8 +219,8 @@ fn write_share(folder: &Path, run: &Run, plan: &Plan, number: usize) -> Result<(
 	let writer = whole.writer(plan, &staging, &progress);
 	let parts = writer.parts(plan.shares * PARTS_OF_A_SHARE);
 	let events = |part: &Part| writer.events(part);
-	let mine = shared(&parts, plan.shares, events)[number].clone();
-	save(&write_parts(&writer, &parts[mine])?, &staging.join("sums"))?;
+	let range = shared(&parts, plan.shares, events)[number].clone();
+	save(&write_parts(&writer, &parts[range])?, &staging.join("sums"))?;
 	let place = folder.join(format!("{}.{number}", Step::Write.name()));
 	match fs::rename(&staging, &place) {
 		// Another worker, thought to be gone, did it as well.

@@ -443,7 +443,7 @@ impl<'s> Pass<'s> {
 		}
 		let field = |target| def.field(target).and_then(|i| row.fields.get(i)).copied();
 		let bytes = field(Target::Bytes);
-		let given = def.fields.iter().position(|name| name == "view_offset");
+		let view_offset = def.fields.iter().position(|name| name == "view_offset");
 		let below = self.survey.below.len() as u32;
 		self.survey.collectives.push(CollectiveCall {
 			stream: self.index,
@@ -459,7 +459,7 @@ impl<'s> Pass<'s> {
 			failed: row.error != 0,
 			open: row.state == State::Open,
 			offset: field(Target::Offset).filter(|&offset| offset != UNKNOWN_OFFSET),
-			at_start: given.and_then(|i| row.fields.get(i)) == Some(&0),
+			at_start: view_offset.and_then(|i| row.fields.get(i)) == Some(&0),
 			selection: field(Target::Selection).and_then(|n| u32::try_from(n).ok()).unwrap_or(0),
 			direction: def.direction.filter(|_| def.layer == "mpiio"),
 			below: below..below,
@@ -497,7 +497,7 @@ impl<'s> Pass<'s> {
 		}
 	}
 
-	/// What a call was made of is kept, or (it is too much) said to be lost.
+	/// Stores the transfers below a call, or marks them lost where they are too many.
 	fn keep_below(&mut self, row: &Row<'_>) -> (Range<u32>, bool) {
 		let lost = self.transfers.lost > row.seq;
 		let inside = self.transfers.inside(row.seq);
@@ -510,7 +510,7 @@ impl<'s> Pass<'s> {
 		(from..below.len() as u32, lost)
 	}
 
-	/// A reading or writing call of MPI-IO takes what it was made of; only collective ones keep it.
+	/// A read or write of MPI-IO takes the transfers below it; only collective calls store them.
 	fn take_below(&mut self, row: &Row<'_>, before: usize) {
 		if self.survey.collectives.len() == before {
 			self.transfers.inside(row.seq);

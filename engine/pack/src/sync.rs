@@ -118,10 +118,10 @@ fn solve(
 	let mut error = (high - low) / 2 + 1;
 	for (other, (low, high)) in fits.into_iter().filter(|(_, (low, high))| low <= high) {
 		for at in [span.0, span.1] {
-			let here = correction.apply(at) - at;
+			let chosen = correction.apply(at) - at;
 			for shift in [low, high] {
-				let there = Correction { shift, drift: other, from }.apply(at) - at;
-				error = error.max((there - here).abs());
+				let alternative = Correction { shift, drift: other, from }.apply(at) - at;
+				error = error.max((alternative - chosen).abs());
 			}
 		}
 	}
@@ -148,8 +148,9 @@ fn refine(bounds: &[Bound], from: i64, start: f64) -> (f64, (i64, i64)) {
 	};
 	let (mut best, mut step) = (start, LARGEST_DRIFT / f64::from(STEPS));
 	while step > 1e-12 {
-		let mut near = [best - step, best + step].into_iter().filter(|d| d.abs() <= LARGEST_DRIFT);
-		let better = near.find(|&d| width(d) > width(best));
+		let mut neighbours =
+			[best - step, best + step].into_iter().filter(|d| d.abs() <= LARGEST_DRIFT);
+		let better = neighbours.find(|&d| width(d) > width(best));
 		match better {
 			Some(drift) => best = drift,
 			None => step /= 2.0,

@@ -100,9 +100,10 @@ impl<'r> Tables<'r> {
 		let all = events + counted;
 		let coverage = if all == 0 { 1.0 } else { events as f64 / all as f64 };
 		let damage = || images.iter().flat_map(|state| &state.survey.damage);
-		let who = self.identities();
-		let ranks: std::collections::BTreeSet<u32> = who.iter().filter_map(|w| w.rank).collect();
-		let largest = who.iter().filter_map(|who| who.ranks).max();
+		let identities = self.identities();
+		let ranks: std::collections::BTreeSet<u32> =
+			identities.iter().filter_map(|identity| identity.rank).collect();
+		let largest = identities.iter().filter_map(|identity| identity.ranks).max();
 		let name = self.run.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
 		Table::default()
 			.text("name", vec![name.strip_suffix(".fathom").unwrap_or(&name)])
@@ -129,8 +130,8 @@ impl<'r> Tables<'r> {
 
 	fn processes(&self) -> Result<(), PackError> {
 		let rows = &self.merged.processes;
-		let who = self.identities();
-		let parents = parents(self.run, self.merged, self.facts, &who);
+		let identities = self.identities();
+		let parents = parents(self.run, self.merged, self.facts, &identities);
 		let facts = self.facts;
 		let own = |get: fn(&ProcessFacts) -> u64| facts.iter().map(get).collect::<Vec<u64>>();
 		let small = |get: fn(&ProcessFacts) -> u64| {
@@ -142,15 +143,15 @@ impl<'r> Tables<'r> {
 			.u64("instance", rows.iter().map(|row| row.key.0).collect())
 			.u32("pid", rows.iter().map(|row| row.key.1).collect())
 			.u32_or("parent", parents)
-			.u32_or("parent_pid", who.iter().map(|who| who.parent_pid).collect())
+			.u32_or("parent_pid", identities.iter().map(|identity| identity.parent_pid).collect())
 			.u32("node", rows.iter().map(|row| self.state(row).image.node as u32).collect())
 			.u32("clock", rows.iter().map(|row| self.state(row).clock as u32).collect())
-			.text_or("exe", who.iter().map(|who| who.exe.as_deref()).collect())
-			.texts("command", who.iter().map(|who| &who.command[..]))
-			.text_or("cwd", who.iter().map(|who| who.cwd.as_deref()).collect())
-			.i32_or("rank", who.iter().map(|who| signed(who.rank)).collect())
-			.i32_or("ranks", who.iter().map(|who| signed(who.ranks)).collect())
-			.text_or("mpi", who.iter().map(|who| who.mpi.as_deref()).collect())
+			.text_or("exe", identities.iter().map(|identity| identity.exe.as_deref()).collect())
+			.texts("command", identities.iter().map(|identity| &identity.command[..]))
+			.text_or("cwd", identities.iter().map(|identity| identity.cwd.as_deref()).collect())
+			.i32_or("rank", identities.iter().map(|identity| signed(identity.rank)).collect())
+			.i32_or("ranks", identities.iter().map(|identity| signed(identity.ranks)).collect())
+			.text_or("mpi", identities.iter().map(|identity| identity.mpi.as_deref()).collect())
 			.i64("start", facts.iter().map(|f| f.start).collect())
 			.i64("stop", facts.iter().map(|f| f.stop).collect())
 			.text("ended", facts.iter().map(|f| f.ended).collect())
@@ -171,7 +172,7 @@ impl<'r> Tables<'r> {
 				all.insert(number, (state, i));
 			}
 		}
-		let each = || all.values().map(|(state, i)| (*state, *i, &state.survey.streams[*i]));
+		let stream_rows = || all.values().map(|(state, i)| (*state, *i, &state.survey.streams[*i]));
 		let base = |state: &ImageState, i: usize| {
 			let inside = state.survey.interrupted.iter().find(|(key, _)| key.0 as usize == i)?.1;
 			Some(u64::from(state.streams[inside.stream as usize]) << 40 | inside.seq)
@@ -183,16 +184,16 @@ impl<'r> Tables<'r> {
 		};
 		Table::default()
 			.u32("stream", all.keys().copied().collect())
-			.u64("id", each().map(|(_, _, s)| s.id).collect())
-			.u32("process", each().map(|(state, i, _)| state.processes[i]).collect())
-			.u32("tid", each().map(|(_, _, s)| s.tid).collect())
-			.bool("side", each().map(|(_, _, s)| s.side).collect())
-			.u64_or("base_call", each().map(|(state, i, _)| base(state, i)).collect())
-			.u64("events", each().map(|(_, _, s)| s.events).collect())
-			.u32("chunks", each().map(|(_, _, s)| s.chunks as u32).collect())
-			.u32("chunks_missing", each().map(|(_, _, s)| s.chunks_missing as u32).collect())
-			.bool("complete", each().map(|(_, _, s)| s.complete).collect())
-			.text("path", each().map(|(state, _, s)| path(state, s.file)).collect())
+			.u64("id", stream_rows().map(|(_, _, s)| s.id).collect())
+			.u32("process", stream_rows().map(|(state, i, _)| state.processes[i]).collect())
+			.u32("tid", stream_rows().map(|(_, _, s)| s.tid).collect())
+			.bool("side", stream_rows().map(|(_, _, s)| s.side).collect())
+			.u64_or("base_call", stream_rows().map(|(state, i, _)| base(state, i)).collect())
+			.u64("events", stream_rows().map(|(_, _, s)| s.events).collect())
+			.u32("chunks", stream_rows().map(|(_, _, s)| s.chunks as u32).collect())
+			.u32("chunks_missing", stream_rows().map(|(_, _, s)| s.chunks_missing as u32).collect())
+			.bool("complete", stream_rows().map(|(_, _, s)| s.complete).collect())
+			.text("path", stream_rows().map(|(state, _, s)| path(state, s.file)).collect())
 			.write(self.folder, "streams")
 	}
 
@@ -207,19 +208,25 @@ impl<'r> Tables<'r> {
 	}
 
 	fn clocks(&self) -> Result<(), PackError> {
-		let (clocks, how) = (&self.merged.clocks, &self.times.aligned);
+		let (clocks, alignments) = (&self.merged.clocks, &self.times.aligned);
 		let rate = |i: usize| Some(self.times.lines[i].ticks_per_second());
 		Table::default()
 			.u32("clock", (0..clocks.len() as u32).collect())
 			.u32("node", self.merged.clock_nodes.iter().map(|&node| node as u32).collect())
 			.text("kind", clocks.iter().map(|clock| clock.kind.name()).collect())
 			.f64_or("ticks_per_second", (0..clocks.len()).map(rate).collect())
-			.i64("shift", how.iter().map(|how| how.correction.apply(0)).collect())
-			.f64("drift", how.iter().map(|how| how.correction.drift * 1e6).collect())
-			.i64_or("error", how.iter().map(|how| how.error).collect())
+			.i64(
+				"shift",
+				alignments.iter().map(|alignment| alignment.correction.apply(0)).collect(),
+			)
+			.f64(
+				"drift",
+				alignments.iter().map(|alignment| alignment.correction.drift * 1e6).collect(),
+			)
+			.i64_or("error", alignments.iter().map(|alignment| alignment.error).collect())
 			.i64("error_local", self.times.lines.iter().map(|line| line.residual).collect())
-			.u32("constraints", how.iter().map(|how| how.constraints).collect())
-			.text("method", how.iter().map(|how| how.method).collect())
+			.u32("constraints", alignments.iter().map(|alignment| alignment.constraints).collect())
+			.text("method", alignments.iter().map(|alignment| alignment.method).collect())
 			.write(self.folder, "clocks")
 	}
 
@@ -274,35 +281,35 @@ impl<'r> Tables<'r> {
 			let stream = state.streams[state.stream_of(def.stream).filter(|_| known)?];
 			Some(u64::from(stream) << 40 | def.created_by)
 		};
-		let each = || rows.iter().map(|(_, _, def)| *def);
+		let object_defs = || rows.iter().map(|(_, _, def)| *def);
 		Table::default()
 			.u32("object", (0..rows.len() as u32).collect())
 			.u32("process", rows.iter().map(|(state, _, def)| process(state, def)).collect())
 			.u32("number", rows.iter().map(|(_, n, _)| *n).collect())
-			.text("class", each().map(|def| class_name(def.class)).collect())
-			.text("name", each().map(|def| &def.name).collect())
+			.text("class", object_defs().map(|def| class_name(def.class)).collect())
+			.text("name", object_defs().map(|def| &def.name).collect())
 			.u32_or("file", rows.iter().map(|(state, n, _)| state.file(*n)).collect())
 			.u32_or("parent", rows.iter().map(|(state, _, def)| state.object(def.parent)).collect())
 			.u64_or("created_by", rows.iter().map(|(state, _, def)| maker(state, def)).collect())
 			.i32_or(
 				"descriptor",
-				each().map(|d| number(d, &descriptors, 0).map(|n| n as i32)).collect(),
+				object_defs().map(|d| number(d, &descriptors, 0).map(|n| n as i32)).collect(),
 			)
-			.u32_or("mode", each().map(|d| small(number(d, &descriptors, 1))).collect())
-			.u32_or("flags", each().map(|d| small(flags(d))).collect())
+			.u32_or("mode", object_defs().map(|d| small(number(d, &descriptors, 1))).collect())
+			.u32_or("flags", object_defs().map(|d| small(flags(d))).collect())
 			.bool_or(
 				"inherited",
-				each().map(|d| number(d, &descriptors, 9).map(|n| n & 1 != 0)).collect(),
+				object_defs().map(|d| number(d, &descriptors, 9).map(|n| n & 1 != 0)).collect(),
 			)
-			.u32_or("communicator_size", each().map(|d| small(communicator(d))).collect())
+			.u32_or("communicator_size", object_defs().map(|d| small(communicator(d))).collect())
 			.u64_or("group_hash", groups.iter().map(|g| g.map(|g| g.hash)).collect())
 			.u32_or("group_ordinal", groups.iter().map(|g| g.map(|g| g.ordinal)).collect())
 			.u32_or("group_rank", groups.iter().map(|g| g.map(|g| g.own)).collect())
 			.u32s("group_members", members)
-			.u64_or("element_bytes", each().map(|d| number(d, &class::ARRAYS, 0)).collect())
+			.u64_or("element_bytes", object_defs().map(|d| number(d, &class::ARRAYS, 0)).collect())
 			.u64s("extents", rows.iter().map(|(_, _, def)| extents(def)))
-			.u64_or("address", each().map(|d| number(d, &[class::MAPPING], 0)).collect())
-			.u64_or("length", each().map(|d| number(d, &[class::MAPPING], 1)).collect())
+			.u64_or("address", object_defs().map(|d| number(d, &[class::MAPPING], 0)).collect())
+			.u64_or("length", object_defs().map(|d| number(d, &[class::MAPPING], 1)).collect())
 			.write(self.folder, "objects")
 	}
 
@@ -330,22 +337,22 @@ impl<'r> Tables<'r> {
 		let part_count = parts(|part| part.levels.iter().map(|level| level.0).collect());
 		let part_stride = parts(|part| part.levels.iter().map(|level| level.1).collect());
 		let form = |s: &fathom_stream::Selection| if s.form == 1 { "bytes" } else { "elements" };
-		let each = || rows.iter().map(|(_, _, selection)| *selection);
+		let selection_defs = || rows.iter().map(|(_, _, selection)| *selection);
 		Table::default()
 			.u32("selection", (0..rows.len() as u32).collect())
 			.u32("process", rows.iter().map(|row| row.0).collect())
 			.u32("number", rows.iter().map(|row| row.1).collect())
-			.text("form", each().map(form).collect())
-			.bool("exact", each().map(|s| s.exact).collect())
-			.u32("rank", each().map(|s| s.rank).collect())
-			.i64("displacement", each().map(|s| s.displacement).collect())
-			.u64("unit", each().map(|s| s.unit).collect())
-			.u64("period", each().map(|s| s.period).collect())
-			.u64("total", each().map(|s| s.total).collect())
+			.text("form", selection_defs().map(form).collect())
+			.bool("exact", selection_defs().map(|s| s.exact).collect())
+			.u32("rank", selection_defs().map(|s| s.rank).collect())
+			.i64("displacement", selection_defs().map(|s| s.displacement).collect())
+			.u64("unit", selection_defs().map(|s| s.unit).collect())
+			.u64("period", selection_defs().map(|s| s.period).collect())
+			.u64("total", selection_defs().map(|s| s.total).collect())
 			.u64s("box_start", box_start.iter().map(|list| &list[..]))
 			.u64s("box_count", box_count.iter().map(|list| &list[..]))
-			.u64("hash", each().map(|s| s.hash).collect())
-			.u64("blocks", each().map(|s| s.blocks).collect())
+			.u64("hash", selection_defs().map(|s| s.hash).collect())
+			.u64("blocks", selection_defs().map(|s| s.blocks).collect())
 			.u64s("block_start", block_start.iter().map(|list| &list[..]))
 			.u64s("block_count", block_count.iter().map(|list| &list[..]))
 			.u64s("part_start", part_start.iter().map(|list| &list[..]))
@@ -669,7 +676,7 @@ fn parents(
 	run: &Run,
 	merged: &Merged,
 	facts: &[ProcessFacts],
-	who: &[Identity],
+	identities: &[Identity],
 ) -> Vec<Option<u32>> {
 	let mut by_pid: HashMap<(&str, u32), Vec<usize>> = HashMap::new();
 	let boot = |row: &ProcessRow| run.nodes[merged.images[row.image].image.node].boot_id.as_str();
@@ -683,7 +690,7 @@ fn parents(
 	};
 	let parent = |i: usize| {
 		let replaced = latest_before(i, merged.processes[i].key.1);
-		replaced.or_else(|| latest_before(i, who[i].parent_pid?))
+		replaced.or_else(|| latest_before(i, identities[i].parent_pid?))
 	};
 	(0..merged.processes.len()).map(parent).collect()
 }

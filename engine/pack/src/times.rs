@@ -52,14 +52,17 @@ pub fn times(run: &Run, merged: &Merged, sync_points: &[SyncPoint]) -> Times {
 		})
 		.collect();
 	let aligned = align(local.len(), &passages, (0, span(merged, &local)));
-	let lines: Vec<Line> =
-		local.iter().zip(&aligned).map(|(line, how)| line.corrected(&how.correction)).collect();
+	let lines: Vec<Line> = local
+		.iter()
+		.zip(&aligned)
+		.map(|(line, alignment)| line.corrected(&alignment.correction))
+		.collect();
 	let zero = start(&lines);
 	let lines = lines.iter().map(|line| line.corrected(&by(-zero))).collect();
-	let monotonic = aligned.iter().enumerate().map(|(clock, how)| {
+	let monotonic = aligned.iter().enumerate().map(|(clock, alignment)| {
 		let shift = realtime_offset(&samples(merged, clock)) - base;
 		let line = Line::identity().corrected(&by(shift));
-		line.corrected(&how.correction).corrected(&by(-zero))
+		line.corrected(&alignment.correction).corrected(&by(-zero))
 	});
 	let recorded = run.recorded_span().filter(|_| merged.processes.is_empty());
 	let started = recorded.map_or(base.saturating_add(zero), |(start, _)| start);

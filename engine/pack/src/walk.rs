@@ -29,7 +29,7 @@ pub struct Row<'a> {
 	pub state: State,
 	pub fields: &'a [i64],
 	/// Size and offset of a call that never ended; `fields` is empty then.
-	pub asked: Option<(i64, i64)>,
+	pub requested: Option<(i64, i64)>,
 }
 
 pub trait Visitor {
@@ -193,7 +193,7 @@ fn done<'a>(call: &Call<'a>) -> Row<'a> {
 		error: call.error,
 		state: State::Done,
 		fields: call.fields,
-		asked: None,
+		requested: None,
 	}
 }
 
@@ -213,7 +213,7 @@ fn unfinished(row: &fathom_stream::Unfinished, parent: Option<u64>) -> Row<'stat
 			_ => State::Unfinished,
 		},
 		fields: &[],
-		asked: Some((row.size, row.offset)),
+		requested: Some((row.size, row.offset)),
 	}
 }
 
@@ -231,6 +231,6 @@ fn lost(pending: &Pending, last_tick: u64, state: State) -> Row<'static> {
 		error: 0,
 		state,
 		fields: &[],
-		asked: facts.map(|call| (call.size, call.offset)),
+		requested: facts.map(|call| (call.size, call.offset)),
 	}
 }

@@ -47,25 +47,35 @@ pub fn number_worlds(images: &mut [ImageState]) {
 	}
 }
 
-fn who(state: &ImageState) -> Option<&Identity> {
+fn identity_of(state: &ImageState) -> Option<&Identity> {
 	state.survey.definitions.identities.get(&state.image.pid)
 }
 
 /// Images whose process MPI gave a rank; not those of a fork, which has its parent's.
 fn members(images: &[ImageState]) -> Vec<Member<'_>> {
 	let process = |state: &ImageState| (state.image.node, state.image.pid);
-	let ranks: HashMap<(usize, u32), Option<u32>> =
-		images.iter().map(|state| (process(state), who(state).and_then(|who| who.rank))).collect();
+	let ranks: HashMap<(usize, u32), Option<u32>> = images
+		.iter()
+		.map(|state| (process(state), identity_of(state).and_then(|identity| identity.rank)))
+		.collect();
 	let member = |(image, state)| {
-		let who = who(state)?;
-		let (rank, size) = (who.rank?, who.ranks?);
-		let parent = (state.image.node, who.parent_pid.unwrap_or(0));
-		if who.mpi.is_none() || ranks.get(&parent) == Some(&Some(rank)) {
+		let identity = identity_of(state)?;
+		let (rank, size) = (identity.rank?, identity.ranks?);
+		let parent = (state.image.node, identity.parent_pid.unwrap_or(0));
+		if identity.mpi.is_none() || ranks.get(&parent) == Some(&Some(rank)) {
 			return None;
 		}
 		let last = state.survey.streams.iter().map(|stream| stream.last_tick).max().unwrap_or(0);
 		let start = state.start_tick(state.image.pid);
-		Some(Member { image, size, rank, process: process(state), boot: &who.boot_id, start, last })
+		Some(Member {
+			image,
+			size,
+			rank,
+			process: process(state),
+			boot: &identity.boot_id,
+			start,
+			last,
+		})
 	};
 	images.iter().enumerate().filter_map(member).collect()
 }
@@ -96,19 +106,19 @@ fn place(members: &[Member<'_>], worlds: &[Vec<usize>]) -> Vec<World> {
 	let mut spans: Vec<HashMap<&str, (u64, u64)>> = Vec::new();
 	let mut placed: Vec<World> = Vec::new();
 	for (number, world) in worlds.iter().enumerate() {
-		let mut own: HashMap<&str, (u64, u64)> = HashMap::new();
+		let mut spans_by_boot: HashMap<&str, (u64, u64)> = HashMap::new();
 		for member in world.iter().map(|&at| &members[at]) {
-			let span = own.entry(member.boot).or_insert((member.start, member.last));
+			let span = spans_by_boot.entry(member.boot).or_insert((member.start, member.last));
 			*span = (span.0.min(member.start), span.1.max(member.last));
 		}
 		let meets = |(boot, &(start, last)): (&&str, &(u64, u64))| {
-			own.get(boot).is_some_and(|own| own.0 < last && start < own.1)
+			spans_by_boot.get(boot).is_some_and(|span| span.0 < last && start < span.1)
 		};
 		let earlier = placed.iter().zip(worlds).zip(&spans);
 		let behind = earlier.filter(|(_, spans)| spans.iter().any(meets));
 		let ends = behind.map(|((at, list), _)| at.first.saturating_add(members[list[0]].size));
 		placed.push(World { number, first: ends.max().unwrap_or(0) });
-		spans.push(own);
+		spans.push(spans_by_boot);
 	}
 	placed
 }
@@ -120,8 +130,11 @@ fn inherit(images: &[ImageState], of: &mut HashMap<usize, World>) {
 	loop {
 		let before = of.len();
 		for (i, state) in images.iter().enumerate() {
-			let Some(who) = who(state).filter(|who| who.rank.is_some()) else { continue };
-			let parent = by_process.get(&(state.image.node, who.parent_pid.unwrap_or(0)));
+			let Some(identity) = identity_of(state).filter(|identity| identity.rank.is_some())
+			else {
+				continue;
+			};
+			let parent = by_process.get(&(state.image.node, identity.parent_pid.unwrap_or(0)));
 			if let Some(&world) = parent.and_then(|parent| of.get(parent)) {
 				of.entry(i).or_insert(world);
 			}

@@ -11,7 +11,7 @@ use fathom_stream::Decoder;
 use parquet::arrow::ArrowWriter;
 use serde::{Deserialize, Serialize};
 
-use crate::calls::{ImageMaps, Inside, Map, Out, Pending, Plan, StreamRows, Writing};
+use crate::calls::{FieldPlan, ImageMaps, Inside, Map, Out, Pending, StreamRows, Writing};
 use crate::calls_file::{CallsFile, OpTexts};
 use crate::clock::Line;
 use crate::collectives::CallNumbers;
@@ -43,7 +43,7 @@ pub struct Writer<'r> {
 	pub heat_width: i64,
 	part_rows: u64,
 	op_texts: OpTexts,
-	plans: Vec<Plan>,
+	plans: Vec<FieldPlan>,
 	arg_names: HashMap<String, u16>,
 	arg_values: ArrayRef,
 	pub watched: Watched,
@@ -86,7 +86,7 @@ impl Written {
 
 	pub fn sort(&mut self) {
 		self.sums.sort_unstable_by_key(|(key, _)| *key);
-		self.tops.sort_by_key(|(key, top, _)| (*key, top.what)); // those met most stay first
+		self.tops.sort_by_key(|(key, top, _)| (*key, top.what)); // the most frequent stay first
 		self.heat.sort_unstable_by_key(|(key, at, _)| (*key, *at));
 	}
 }
@@ -115,7 +115,7 @@ impl<'r> Writer<'r> {
 		let number = |name: &str| arg_names.get(name).copied().unwrap_or(0);
 		let layer =
 			|op: &Op| merged.layers().position(|layer| layer == op.layer).unwrap_or(0) as u8;
-		let plans = merged.ops.iter().map(|op| Plan::new(op, layer(op), number)).collect();
+		let plans = merged.ops.iter().map(|op| FieldPlan::new(op, layer(op), number)).collect();
 		Writer {
 			merged,
 			lines,

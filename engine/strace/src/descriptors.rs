@@ -61,7 +61,7 @@ impl Numbers {
 	}
 }
 
-/// Those of a stream's object: descriptor, mode, device, inode, birth, open flags, file system, how it was met. A pipe's
+/// Those of a stream's object: descriptor, mode, device, inode, birth, open flags, file system, whether it was inherited. A pipe's
 /// and a socket's name say what they are: `pipe:[42]`.
 fn numbers(fd: i64, description: &Description) -> Vec<u64> {
 	let bracket = |kind: &str| {

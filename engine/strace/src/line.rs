@@ -59,13 +59,13 @@ const LEAST: u64 = 100_000_000_000_000_000;
 
 /// A line that strace writes with `-ttt`, whatever other options put into it.
 pub fn line(line: &[u8]) -> Result<Line<'_>, Timeless> {
-	let (tid, rest) = whose(line);
+	let (tid, rest) = split_tid(line);
 	let (time, rest) = moment(rest)?;
 	Ok(Line { tid, time, what: what(rest) })
 }
 
 /// `28020 …` or `[pid 28020] …`, with the program's name by `-Y`: `28020<sh> …`. A time has a point.
-fn whose(line: &[u8]) -> (Option<u32>, &[u8]) {
+fn split_tid(line: &[u8]) -> (Option<u32>, &[u8]) {
 	let bracket = line.strip_prefix(b"[pid").map(<[u8]>::trim_ascii_start);
 	let text = bracket.unwrap_or(line);
 	let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();

@@ -136,7 +136,7 @@ impl<'n> Processes<'n> {
 		self.threads.insert(tid, thread);
 	}
 
-	/// A thread, or a process that shares what it was told to.
+	/// A thread, or a process that shares what its flags say.
 	fn make(&mut self, event: &Event<'_>, name: &[u8], arguments: &Arguments<'_>) {
 		let result = event.outcome.as_ref().and_then(|outcome| outcome.result);
 		let Some(child) = result.and_then(|tid| u32::try_from(tid).ok()).filter(|&tid| tid > 0)

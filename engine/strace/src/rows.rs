@@ -1,4 +1,4 @@
-//! Rows of process images: calls as strace told them, each on the thing that it is about.
+//! Rows of process images: calls as strace wrote them, each on the object that it is about.
 
 use std::collections::HashMap;
 use std::ops::{Deref, DerefMut};
@@ -25,7 +25,7 @@ pub struct ObjectDef {
 	pub parent: Option<Box<ObjectDef>>,
 	pub name: Vec<u8>,
 	pub numbers: Vec<u64>,
-	/// The row that is about it makes it.
+	/// The row that is about it creates it.
 	pub created: bool,
 }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// A descriptor, or `AT_FDCWD`, with its file where `-y` told it.
+/// A descriptor, or `AT_FDCWD`, with its file where `-y` printed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Descriptor {
 	pub number: i64,

@@ -280,14 +280,14 @@ pub struct Order {
 	pub distance: i64,
 }
 
-/// How often a value was met.
+/// How often a value occurred.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Tally {
 	pub op: u32,
 	pub object: u32,
 	/// Op + 1; 0: none.
 	pub enclosing: u32,
-	/// 0: values that are not listed; `bound` is the most that one of them may have been met. 1 size, 2 stride,
+	/// 0: values that are not listed; `bound` is the most occurrences that one of them may have had. 1 size, 2 stride,
 	/// 3 extent, 4 datatype, 5 function, 6 range of sizes.
 	pub what: u32,
 	pub value: i64,

@@ -143,7 +143,7 @@ impl Decoder {
 		}
 	}
 
-	/// Seqs of the calls that are open, as far as rows have told, outermost first.
+	/// Seqs of the calls that are open, as far as rows show, outermost first.
 	pub fn open(&self) -> &[u64] {
 		&self.stack
 	}

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use fathom_import::{ImportReport, shown};
 pub use functions::Catalogue;
 
-/// Why nothing was made.
+/// Why no run was written.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
 	#[error("{}: {why}", shown(log))]

@@ -53,7 +53,7 @@ impl Growing {
 				}
 				Next::Damage(bytes) => {
 					missed.bytes += bytes;
-					missed.say(format!("{} byte {}: no chunk", self.path.display(), self.at));
+					missed.note(format!("{} byte {}: no chunk", self.path.display(), self.at));
 					self.at += bytes;
 				}
 				Next::Torn(bytes) => {
@@ -106,7 +106,7 @@ impl Growing {
 		Ok(data)
 	}
 
-	/// A chunk that was found, all of it.
+	/// Reads all of a chunk.
 	pub fn chunk(&self, chunk: &FileChunk) -> io::Result<Vec<u8>> {
 		self.read(&File::open(&self.path)?, chunk.offset, chunk.header.chunk_bytes())
 	}

@@ -38,7 +38,7 @@ impl Process {
 	}
 }
 
-/// Where what a stream says goes.
+/// Where the contents of a stream go.
 pub struct StreamTarget<'t> {
 	pub names: &'t mut Names,
 	pub book: &'t mut Book,
@@ -242,7 +242,7 @@ impl Image {
 		let (file, tail) = (&self.files[0], &self.files[1]);
 		if file.torn > 0 && tail.is_empty() {
 			missed.bytes += file.torn;
-			missed.say(format!("{}: its last chunk is torn", file.path.display()));
+			missed.note(format!("{}: its last chunk is torn", file.path.display()));
 		}
 	}
 
@@ -255,11 +255,11 @@ impl Image {
 		if self.had_ring { self.in_exec() } else { self.held.is_empty() }
 	}
 
-	/// Its ring was put aside for an exec, and the next image is not there yet.
+	/// Its ring was moved to `PID.exec` for an exec, and the next image is not there yet.
 	fn in_exec(&self) -> bool {
-		let aside = self.ring_path.with_file_name(format!("{}.exec", self.pid));
+		let exec_ring = self.ring_path.with_file_name(format!("{}.exec", self.pid));
 		let program = std::fs::read_link(format!("/proc/{}/exe", self.pid));
-		aside.exists() && program.is_ok_and(|exe| exe == Path::new(self.names.executable()))
+		exec_ring.exists() && program.is_ok_and(|exe| exe == Path::new(self.names.executable()))
 	}
 
 	fn finish(&mut self, state: State, shared: &mut Shared<'_>) {
@@ -301,7 +301,7 @@ impl Image {
 			for chunk in file.more(whole, shared.missed)? {
 				if chunk.header.instance != self.instance {
 					shared.missed.bytes += chunk.header.chunk_bytes() as u64;
-					shared.missed.say(format!("{}: another process's chunk", file.path.display()));
+					shared.missed.note(format!("{}: another process's chunk", file.path.display()));
 				} else if chunk.header.flags & FLAG_BEFORE_EXEC != 0 {
 					self.held.push((index, chunk));
 				} else {
@@ -358,7 +358,7 @@ impl Image {
 	}
 }
 
-/// `process`: index of the one whose stream speaks.
+/// `process`: index of the one that the stream belongs to.
 fn target_of<'t>(
 	names: &'t mut Names,
 	processes: &'t mut [Process],

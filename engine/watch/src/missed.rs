@@ -1,4 +1,4 @@
-//! What could not be read, counted and said.
+//! What could not be read: counts, and the first reasons.
 
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Missed {
@@ -13,7 +13,7 @@ pub struct Missed {
 impl Missed {
 	const WORDS: usize = 8;
 
-	pub fn say(&mut self, why: String) {
+	pub fn note(&mut self, why: String) {
 		if self.why.len() < Self::WORDS {
 			self.why.push(why);
 		}

@@ -26,7 +26,7 @@ pub struct Book {
 	resolver: Resolver,
 }
 
-/// Files beyond these are told as one.
+/// Files beyond these count as one.
 const MOST_FILES: usize = 1 << 18;
 const OTHER_FILES: &str = "(other files)";
 

@@ -21,9 +21,9 @@ pub struct Stream {
 	damaged: bool,
 	/// Its last chunk was read to the end.
 	pub ended: bool,
-	/// The seq that the next call entered gets, as far as rows have told.
+	/// The seq that the next call entered gets, as far as rows show.
 	next_seq: u64,
-	/// Calls that were said to have been open when the process ended.
+	/// Calls that were recorded as open when the process ended.
 	unfinished: Vec<u64>,
 	/// The last thing known of its time.
 	last_tick: u64,
@@ -92,7 +92,7 @@ impl Stream {
 					self.damaged = true;
 					let good = damage.byte - usize::from(header.length) - place.bytes;
 					target.missed.bytes += (more.len() - good) as u64;
-					target.missed.say(damage.to_string());
+					target.missed.note(damage.to_string());
 				}
 			}
 		}
@@ -152,7 +152,7 @@ impl Stream {
 		self.damaged = false;
 	}
 
-	/// Entered, and nothing has told of its end.
+	/// Entered, and no end is recorded.
 	fn is_open(&self, seq: u64) -> bool {
 		let entered = seq >= self.next_seq || self.decoder.open().contains(&seq);
 		entered && !self.unfinished.contains(&seq)

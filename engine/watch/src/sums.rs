@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// In [`Key::enclosing`]: its call has not ended, and nothing has told what it is.
+/// In [`Key::enclosing`]: its call has not ended, and no row says what it is.
 pub const OPEN: u32 = u32::MAX;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -4,7 +4,7 @@ use fathom_stream::Counter;
 
 use crate::sums::{Sum, Table};
 
-/// Op, object, enclosing op, and how much is kept of it: no two counters of a stream's tables are alike in all.
+/// Op, object, enclosing op, and how much detail it has: no two counters of a stream's tables are alike in all.
 type Key = (u32, u32, u32, u8);
 /// What a counter was: sums and first and last tick.
 type State = (Sum, u64, u64);

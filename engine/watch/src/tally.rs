@@ -75,7 +75,7 @@ impl Tally {
 		&mut self.waiting[depth]
 	}
 
-	/// What `call` is, is known: the calls in it are told so.
+	/// What `call` is, is known: the calls in it are updated.
 	fn close(&mut self, out: &mut Sums, call: Around) {
 		for depth in (call.depth + 1..self.waiting.len()).rev() {
 			if self.waiting[depth].is_empty() {
@@ -97,7 +97,7 @@ impl Tally {
 		}
 	}
 
-	/// The calls that are open now, outermost first; `seqs` are those that rows have told of.
+	/// The calls that are open now, outermost first; `seqs` are those that rows show.
 	pub fn settle(&mut self, names: &Names, out: &mut Sums, open: &[OpenCall], seqs: &[u64]) {
 		let Some(deepest) = self.waiting.iter().rposition(|sums| !sums.is_empty()) else { return };
 		let known = open.len() >= deepest

@@ -152,7 +152,7 @@ impl Importer {
 		Ok(())
 	}
 
-	/// The process of an event, by its place; tells of it when it is first met.
+	/// The process of an event, by its index; adds it to the run when it occurs first.
 	fn process(&mut self, at: usize, event: &Event<'_>) -> Parsed<usize> {
 		let pid = event.pid.number();
 		if let Some(&known) = pid.and_then(|pid| self.process_by_pid.get(&pid)) {
@@ -197,13 +197,14 @@ impl Importer {
 		file
 	}
 
-	/// Tells of a process, once.
+	/// Adds a process to the run, once.
 	fn add_process(&mut self, place: usize) {
 		if std::mem::replace(&mut self.trace.processes[place].added, true) {
 			return;
 		}
 		let trace = &self.trace;
-		let host = trace.whose.iter().find(|(_, at)| **at == place).map(|(whose, _)| &whose.0);
+		let host =
+			trace.by_host_pid.iter().find(|(_, at)| **at == place).map(|(host_pid, _)| &host_pid.0);
 		let host = host.cloned().unwrap_or_default();
 		let next = self.hosts.len() as u32;
 		let number = *self.hosts.entry(host.clone()).or_insert(next);
@@ -238,12 +239,12 @@ impl Importer {
 	/// The program is the process that began first.
 	fn run(&mut self) {
 		let trace = &self.trace;
-		let began = |one: &&Process| (one.began.is_none(), one.began);
+		let began = |process: &&Process| (process.began.is_none(), process.began);
 		let Some(first) = trace.processes.iter().min_by_key(began) else { return };
 		let words = trace.words(first);
 		let program = words.first().and_then(|word| word.rsplit('/').next());
 		let program = program.filter(|name| !name.is_empty()).unwrap_or("unknown").to_owned();
-		let ranks = trace.processes.iter().filter_map(|one| one.rank).max();
+		let ranks = trace.processes.iter().filter_map(|process| process.rank).max();
 		let version = first.start_args.get("version").and_then(serde_json::Value::as_str);
 		let time = |time: i64| (time * trace.unit) as u64;
 		let times = (time(trace.first.unwrap_or(trace.last)), time(trace.last));
@@ -257,7 +258,7 @@ impl Importer {
 
 	/// What the tables lack.
 	fn marks(&mut self) {
-		let running = self.trace.processes.iter().filter(|one| !one.ended).count() as u64;
+		let running = self.trace.processes.iter().filter(|process| !process.ended).count() as u64;
 		let files = self.trace.paths.len() as u64;
 		let mut limits = vec![("files of DFTracer that this was imported from".to_owned(), files)];
 		limits.extend(LIMITS.map(|limit| (limit.to_owned(), 1)));

@@ -16,7 +16,7 @@ const UNITS: [(&str, i64); 4] =
 	[("NS", 1), ("US", 1_000), ("MS", 1_000_000), ("SEC", 1_000_000_000)];
 
 /// Host and the system's number.
-pub type Whose = (String, u32);
+pub type HostPid = (String, u32);
 
 /// One of a host.
 pub struct Process {
@@ -42,7 +42,7 @@ pub struct Trace {
 	names: HashMap<(Option<u32>, String), String>,
 	hosts: HashMap<(usize, u32), String>,
 	pub processes: Vec<Process>,
-	pub whose: HashMap<Whose, usize>,
+	pub by_host_pid: HashMap<HostPid, usize>,
 	pub first: Option<i64>,
 	pub last: i64,
 	pub unit: i64,
@@ -50,7 +50,7 @@ pub struct Trace {
 	pub empty: usize,
 }
 
-/// Of a process that said nothing of itself.
+/// A process without a record of its own.
 fn unknown(number: u32, pid: u32) -> Process {
 	Process {
 		number,
@@ -122,7 +122,7 @@ impl Trace {
 		self.last = self.last.max(began.saturating_add(took));
 	}
 
-	/// DFTracer's word of itself: names, hosts, starts and ends of processes.
+	/// DFTracer's own records: names, hosts, starts and ends of processes.
 	fn own(&mut self, file: usize, event: &Event<'_>, line: &str) -> Parsed<()> {
 		let pid = event.number("pid", &event.pid, MOST_NUMBER)? as u32;
 		// These are few: read again with all that they have.
@@ -170,7 +170,7 @@ impl Trace {
 	/// Processes by rank, then as they began.
 	fn number(&mut self) -> Parsed<()> {
 		let mut ranks: HashMap<u32, usize> = HashMap::new();
-		for rank in self.processes.iter().filter_map(|one| one.rank) {
+		for rank in self.processes.iter().filter_map(|process| process.rank) {
 			*ranks.entry(rank).or_default() += 1;
 		}
 		if let Some((rank, often)) = ranks.into_iter().max_by_key(|&(rank, often)| (often, rank))
@@ -179,7 +179,9 @@ impl Trace {
 			return Err(format!("{often} processes are rank {rank}: name the files of one run"));
 		}
 		let mut order: Vec<&mut Process> = self.processes.iter_mut().collect();
-		order.sort_by_key(|one| (one.rank.is_none(), one.rank, one.began.is_none(), one.began));
+		order.sort_by_key(|process| {
+			(process.rank.is_none(), process.rank, process.began.is_none(), process.began)
+		});
 		for (number, process) in order.into_iter().enumerate() {
 			process.number = number as u32;
 		}
@@ -187,7 +189,7 @@ impl Trace {
 	}
 
 	/// Host and number of an event's process.
-	fn whose(&self, file: usize, event: &Event<'_>) -> Parsed<Whose> {
+	fn host_pid(&self, file: usize, event: &Event<'_>) -> Parsed<HostPid> {
 		let pid = event.number("pid", &event.pid, MOST_NUMBER)? as u32;
 		let host = self.hosts.get(&(file, pid));
 		Ok((host.cloned().unwrap_or_else(|| "unknown".into()), pid))
@@ -195,13 +197,13 @@ impl Trace {
 
 	/// Whose event it is, as its place in `processes`.
 	pub fn process(&mut self, file: usize, event: &Event<'_>) -> Parsed<usize> {
-		let whose = self.whose(file, event)?;
-		if let Some(&known) = self.whose.get(&whose) {
+		let host_pid = self.host_pid(file, event)?;
+		if let Some(&known) = self.by_host_pid.get(&host_pid) {
 			return Ok(known);
 		}
 		let place = self.processes.len();
-		self.processes.push(unknown(place as u32, whose.1));
-		self.whose.insert(whose, place);
+		self.processes.push(unknown(place as u32, host_pid.1));
+		self.by_host_pid.insert(host_pid, place);
 		Ok(place)
 	}
 
@@ -227,7 +229,7 @@ impl Trace {
 	}
 }
 
-/// What MPI said.
+/// A rank, as MPI gave it.
 fn rank_of(text: &str) -> Parsed<u32> {
 	let digits = !text.is_empty() && text.len() < 10 && text.bytes().all(|b| b.is_ascii_digit());
 	match text.parse() {
@@ -236,7 +238,7 @@ fn rank_of(text: &str) -> Parsed<u32> {
 	}
 }
 
-/// The number of an event's file, as it was said.
+/// The hash of an event's file.
 pub fn hash_of<'e>(word: &'e Word<'_>) -> Option<std::borrow::Cow<'e, str>> {
 	word.hash().filter(|hash| !hash.is_empty())
 }

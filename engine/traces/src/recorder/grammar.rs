@@ -48,8 +48,8 @@ impl Grammar {
 	/// Which of the signatures it names.
 	pub fn used(&self, signatures: usize) -> BTreeSet<usize> {
 		let symbols =
-			self.rules.values().flatten().filter_map(|(one, _)| usize::try_from(*one).ok());
-		symbols.filter(|&one| one < signatures).collect()
+			self.rules.values().flatten().filter_map(|(symbol, _)| usize::try_from(*symbol).ok());
+		symbols.filter(|&symbol| symbol < signatures).collect()
 	}
 
 	/// How many calls it stands for, `u64::MAX` where these are more; every rule is looked at once, those that it names
@@ -65,10 +65,13 @@ impl Grammar {
 			}
 			let body = &self.rules[&rule];
 			within.insert(rule);
-			let named = body.iter().map(|(one, _)| *one);
+			let named = body.iter().map(|(symbol, _)| *symbol);
 			let missing: Vec<i32> =
-				named.filter(|one| *one < 0 && !lengths.contains_key(one)).collect();
-			if missing.iter().any(|one| !self.rules.contains_key(one) || within.contains(one)) {
+				named.filter(|symbol| *symbol < 0 && !lengths.contains_key(symbol)).collect();
+			if missing
+				.iter()
+				.any(|symbol| !self.rules.contains_key(symbol) || within.contains(symbol))
+			{
 				return Err(format!("{}: a rule is missing, or holds itself", self.name));
 			}
 			if !missing.is_empty() {
@@ -76,13 +79,13 @@ impl Grammar {
 				continue;
 			}
 			let mut length = 0u64;
-			for &(one, often) in body {
-				let unknown = usize::try_from(one).is_ok_and(|one| one >= signatures);
-				let (Ok(often @ 1..), false) = (u64::try_from(often), unknown) else {
+			for &(symbol, repeats) in body {
+				let unknown = usize::try_from(symbol).is_ok_and(|symbol| symbol >= signatures);
+				let (Ok(repeats @ 1..), false) = (u64::try_from(repeats), unknown) else {
 					return Err(format!("{} names a call that is not there", self.name));
 				};
-				let each = lengths.get(&one).copied().unwrap_or(1);
-				length = length.saturating_add(often.saturating_mul(each));
+				let symbol_length = lengths.get(&symbol).copied().unwrap_or(1);
+				length = length.saturating_add(repeats.saturating_mul(symbol_length));
 			}
 			lengths.insert(rule, length);
 			within.remove(&rule);

@@ -72,7 +72,7 @@ fn layers_of(name: &str) -> &'static [&'static str] {
 	}
 }
 
-/// What is known of a rank while its calls are told.
+/// State of a rank while its calls are imported.
 struct Rank<'s> {
 	number: u32,
 	offsets: Offsets,

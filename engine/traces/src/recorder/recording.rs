@@ -287,11 +287,11 @@ impl Recording {
 		let grammar = self.grammar(rank)?;
 		grammar.length(signatures.len())?;
 		let mut patterns: HashMap<String, FunctionPattern> = HashMap::new();
-		for one in grammar.used(signatures.len()).into_iter().map(|at| &signatures[at]) {
-			if is_across(&one.function) {
-				let pattern = patterns.entry(one.function.clone()).or_default();
+		for signature in grammar.used(signatures.len()).into_iter().map(|at| &signatures[at]) {
+			if is_across(&signature.function) {
+				let pattern = patterns.entry(signature.function.clone()).or_default();
 				pattern.signatures += 1;
-				pattern.lines.extend(one.words.iter().filter_map(|word| line(word)));
+				pattern.lines.extend(signature.words.iter().filter_map(|word| line(word)));
 			}
 		}
 		Ok(patterns)

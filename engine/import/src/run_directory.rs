@@ -41,7 +41,8 @@ pub fn write(folder: &Path, images: &[&Image]) -> Result<(), String> {
 	Ok(())
 }
 
-/// A new run, made aside. `clock` says whose times these are; `said` is run.json, which gets its beginning and its nodes.
+/// Writes a new run under another name, then renames it. `clock`: the times' source; `run_json` is completed with
+/// id and nodes.
 pub fn publish(
 	run: &Path,
 	folders: &[Folder<'_>],
