@@ -48,13 +48,8 @@ def importing(reader: str, logs: list[Path], into: Path) -> None:
             [sys.executable, "-m", reader, *map(str, logs)], stdout=subprocess.PIPE, stderr=errors
         )
         # A limit of a file's size is an error to the engine, as to us, and no signal.
-<<<<<<< HEAD
         packer = subprocess.Popen(
-            [str(paths.engine()), "told", str(into)],
-=======
-        made = subprocess.Popen(
-            [str(places.engine()), "import-jsonl", str(into)],
->>>>>>> 4c95dbde (engine: names of the field in import, traces and cli)
+            [str(paths.engine()), "import-jsonl", str(into)],
             stdin=read.stdout, stdout=subprocess.DEVNULL, stderr=answer, restore_signals=False,
         )  # fmt: skip
         if read.stdout is not None:
