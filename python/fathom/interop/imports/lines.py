@@ -1,4 +1,4 @@
-"""The lines that `fathom-engine import-jsonl` reads (engine/import/src/jsonl.rs): JSON arrays, a word first. Times in ns."""
+"""The lines that `fathom-engine import-jsonl` reads (engine/import): JSON arrays, a word first. Times in ns."""
 
 import json
 import sys
