@@ -278,3 +278,22 @@ def test_strides() -> None:
     extents, boxes = array_of({0: Nest(0, 4, ((2, 8),)), 1: Nest(16, 16, ())}, 0) or ((), {})
     assert extents == (0, 8)
     assert boxes[1].tolist() == [[[2, 4], [0, 8]]]
+
+
+@pytest.mark.parametrize("looked_at", [1000, 10])
+def test_the_first_calls_of_threads_with_high_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looked_at: int
+) -> None:
+    """Their ids are no doubles any more. Of many threads with few calls each some are looked at."""
+    monkeypatch.setattr(found, "CALLS", looked_at)
+    threads = [2**23 - 1, 10**5, 2**15]
+    calls = [
+        written(0, 1000 * n + 100 * k, 100, k, stream=stream, id=stream << 40 | k)
+        for n, stream in enumerate(threads)
+        for k in range(10)
+    ]
+    path = run_of(
+        tmp_path, calls, streams=[{"stream": one, "process": 0, "events": 10} for one in threads]
+    )
+    features = values(path)["patterns"][0]["features"]
+    assert (features["calls"], features["bytes"]) == (30, 3000)

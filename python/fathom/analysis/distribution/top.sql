@@ -1,6 +1,6 @@
 -- Calls on the highest layer that Fathom knows arrays or bytes of: calls that no call of such a layer holds. $inside:
 -- some are inside of regions, waits for threads or functions of a user's own catalogue. $part: the share of each thread's rows that is
--- looked at, from its first on. Calls that failed are left out.
+-- looked at, from its first on, and of each no fewer than 16: of very many threads that make few calls a share is none. Calls that failed are left out.
 -- `direction` is null where no data move. A part of other statements, after `with recursive`.
 known as (
 	select unnest(['netcdf', 'pnetcdf', 'hdf5', 'mpiio', 'stdio', 'aio', 'posix', 'mpi', 'fathom']) as layer
@@ -14,7 +14,7 @@ holder as (
 	select c.id from holder join calls as c on c.parent = holder.id where c.layer not in (from known)
 ),
 looked as (
-	select stream, ((stream::ubigint << 40) + ceil(events * $part))::ubigint as beyond from streams
+	select stream, ((stream::ubigint << 40) + greatest(ceil(events * $part), 16)::ubigint) as beyond from streams
 ),
 data as not materialized (
 	select c.id, c.process, c.layer, c.op, c.kind, c.object, c.file, c.start, c.size, c.bytes, c.file_offset, c.selection, c.collective
