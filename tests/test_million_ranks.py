@@ -27,6 +27,8 @@ FEW = 16
 RUN_SECONDS = million.DURATION / 1e9
 #: Of one rank: its writes, an open and a close.
 OWN_SECONDS = million.SECONDS + 2
+#: Seconds are doubles: of 10^21 ns the last of their digits is rounded.
+ROUNDED = 1e-14
 #: Letters of a line of a page: a list of ranks that is no range passes that, one of all findings' names does not.
 LINE = 2000
 #: Lines of a page.
@@ -65,8 +67,9 @@ def test_the_page_and_its_sums(run: million.Many, capsys: pytest.CaptureFixture[
     (layer,) = page["layers"]
     writes = next(row for row in page["functions"] if row["op"] == "pwrite")
     assert (layer["calls"], layer["bytes"]) == (million.CALLS * run.ranks, run.bytes)
-    assert layer["inclusive_seconds"] == OWN_SECONDS * run.ranks
-    assert (writes["seconds"], writes["bytes"]) == (run.seconds, run.bytes)
+    assert layer["inclusive_seconds"] == pytest.approx(OWN_SECONDS * run.ranks, rel=ROUNDED)
+    assert writes["seconds"] == pytest.approx(run.seconds, rel=ROUNDED)
+    assert writes["bytes"] == run.bytes
     assert page["answers"]["ranks"]["who"] == f"0-{run.ranks - 1}"
     assert page["answers"]["ranks"]["calling_who"] == f"0-{run.ranks - 1}"
     assert len(page["files"]) == min(10, 1 if run.traced else run.ranks)
@@ -83,11 +86,12 @@ def test_a_landscape(run: million.Many, capsys: pytest.CaptureFixture[str]) -> N
     assert is_page(said(capsys, "landscape", run.path))
     (row,) = json.loads(said(capsys, "landscape", run.path, "--json"))["runs"]
     assert (row["ranks_seen"], row["bytes_written"]) == (run.ranks, run.bytes)
-    assert (row["io_seconds"], row["io_most_seconds"], row["io_most_rank"]) == (
-        OWN_SECONDS, OWN_SECONDS, 0,
-    )  # fmt: skip
-    assert row["write_seconds"] == million.SECONDS
-    assert row["operation_seconds"] == run.seconds
+    assert [row["io_seconds"], row["io_most_seconds"]] == pytest.approx(
+        [OWN_SECONDS, OWN_SECONDS], rel=ROUNDED
+    )
+    assert row["io_most_rank"] == 0
+    assert row["write_seconds"] == pytest.approx(million.SECONDS, rel=ROUNDED)
+    assert row["operation_seconds"] == pytest.approx(run.seconds, rel=ROUNDED)
     assert (row["time_by"], row["time_by_ranks"]) == ("all", f"0-{run.ranks - 1}")
     assert (row["bytes_by"], row["bytes_by_count"]) == ("all", run.ranks)
 
@@ -96,23 +100,25 @@ def test_a_difference(run: million.Many, capsys: pytest.CaptureFixture[str]) -> 
     text = said(capsys, "diff", run.path, run.path)
     assert is_page(text) and f"without any difference: {run.ranks:,}" in text
     found = json.loads(said(capsys, "diff", run.path, run.path, "--json", "--top", 3))
-    assert [row["seconds_a"] for row in found["whole"][:3]] == [
-        RUN_SECONDS,
-        OWN_SECONDS,
-        OWN_SECONDS,
-    ]
+    assert [row["seconds_a"] for row in found["whole"][:3]] == pytest.approx(
+        [RUN_SECONDS, OWN_SECONDS, OWN_SECONDS], rel=ROUNDED
+    )
     assert [(row["rank"], row["bytes_moved_b"]) for row in found["rank"]] == [
         (rank, million.BYTES) for rank in range(3)
     ]
     assert found["layer"][0]["bytes_a"] == run.bytes
     write = next(row for row in found["function"] if row["op"] == "pwrite")
-    assert (write["seconds_a"], write["difference"]) == (run.seconds, 0)
+    assert write["seconds_a"] == pytest.approx(run.seconds, rel=ROUNDED)
+    assert write["difference"] == 0
 
 
 def test_other_pages(run: million.Many, capsys: pytest.CaptureFixture[str]) -> None:
     assert is_page(said(capsys, "show", run.path, "--findings"))
     if run.traced:  # these need calls
         assert is_page(said(capsys, "patterns", run.path))
+        (pattern,) = json.loads(said(capsys, "patterns", run.path, "--json"))["patterns"]
+        features = pattern["features"]
+        assert (features["calls"], features["bytes"]) == (million.WRITES * run.ranks, run.bytes)
         assert is_page(said(capsys, "query", run.path, "latency breakdown inclusive"))
 
 
