@@ -19,6 +19,7 @@ from fathom.interop.exports import selected
 from fathom.run.store import Run
 from fathom.webapi import answers as screens
 from fathom.webapi.answers.session import Runs
+from fathom.webapi.tiles import build
 from harness import million
 
 MANY, MILLION = 5_000, 1_000_000
@@ -128,14 +129,14 @@ def test_an_answer_of_the_ui(run: million.Many, name: str) -> None:
     assert len(found) < 100_000
 
 
-def test_tiles(run: million.Many, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tiles(run: million.Many) -> None:
     """Each call lasts through many bins; of counted runs there is nothing to be made."""
     if not run.traced:
         pytest.skip("no calls")
-    said(capsys, "view", run.path, "--prepare")
+    file, _ = build.ensure(run.path / "tables")
     tiles = duckdb.sql(
         "select sum(calls) as calls, sum(bytes) as bytes, sum(time) // 1_000_000_000 as seconds"
-        f" from '{run.path}/tables/tiles.parquet' group by z"
+        f" from '{file}' group by z"
     )
     sums = (million.CALLS * run.ranks, run.bytes, OWN_SECONDS * run.ranks)
     assert set(tiles.fetchall()) == {sums}
