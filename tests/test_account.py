@@ -30,19 +30,19 @@ TABLES = """
 @pytest.fixture
 def run(tmp_path: Path) -> tuple[Any, Path, Path]:
     """A write of 2 x 3 doubles at (1, 3) of a set of 4 x 6, into bytes 16 to 64 of a file of 70."""
-    file, told = tmp_path / "f.h5", tmp_path / "account"
+    file, accounts = tmp_path / "f.h5", tmp_path / "account"
     file.write_bytes(bytes(16) + b"x" * 48 + bytes(6))
-    told.mkdir()
-    (told / "3.txt").write_text(f"3|hdf5|write|{file}|/set|4 6|1 3|2 3|48\n")
+    accounts.mkdir()
+    (accounts / "3.txt").write_text(f"3|hdf5|write|{file}|/set|4 6|1 3|2 3|48\n")
     connection = duckdb.connect()
     connection.execute(TABLES)
     connection.execute("insert into files values (1, ?)", [str(file)])
-    return connection, told, file
+    return connection, accounts, file
 
 
 def test_no_difference(run: tuple[Any, Path, Path]) -> None:
-    connection, told, _ = run
-    assert account.differences(connection, told, LAYERS) == []
+    connection, accounts, _ = run
+    assert account.differences(connection, accounts, LAYERS) == []
 
 
 @pytest.mark.parametrize(
@@ -61,9 +61,9 @@ def test_no_difference(run: tuple[Any, Path, Path]) -> None:
     ],
 )
 def test_differences(run: tuple[Any, Path, Path], change: str, says: str) -> None:
-    connection, told, _ = run
+    connection, accounts, _ = run
     connection.execute(change)
-    assert says in "\n".join(account.differences(connection, told, LAYERS))
+    assert says in "\n".join(account.differences(connection, accounts, LAYERS))
 
 
 def test_an_empty_account_is_an_error(run: tuple[Any, Path, Path], tmp_path: Path) -> None:
@@ -71,15 +71,15 @@ def test_an_empty_account_is_an_error(run: tuple[Any, Path, Path], tmp_path: Pat
 
 
 def test_an_unlimited_dimension(run: tuple[Any, Path, Path]) -> None:
-    connection, told, _ = run
+    connection, accounts, _ = run
     connection.execute("update objects set extents = [0, 6]")
-    assert account.differences(connection, told, LAYERS) == []
+    assert account.differences(connection, accounts, LAYERS) == []
 
 
 def test_bytes_of_a_layer_without_names(run: tuple[Any, Path, Path]) -> None:
-    connection, told, file = run
+    connection, accounts, file = run
     connection.execute("update calls set parent = null where id = 11")
-    (told / "3.txt").write_text(f"3|mpiio|write|{file}|||16|48|48\n")
-    assert account.differences(connection, told, LAYERS) == []
-    (told / "3.txt").write_text(f"3|mpiio|write|{file}|||16|47|48\n")
-    assert len(account.differences(connection, told, LAYERS)) == 2
+    (accounts / "3.txt").write_text(f"3|mpiio|write|{file}|||16|48|48\n")
+    assert account.differences(connection, accounts, LAYERS) == []
+    (accounts / "3.txt").write_text(f"3|mpiio|write|{file}|||16|47|48\n")
+    assert len(account.differences(connection, accounts, LAYERS)) == 2

@@ -45,15 +45,15 @@ def parallel(name: str, mpi: str) -> Path:
 
 def agents(run: Path) -> list[int]:
     """Pids of the agents of this run."""
-    found = []
+    agent_pids = []
     for entry in Path("/proc").iterdir():
         try:
             words = (entry / "cmdline").read_bytes().split(b"\0")
         except OSError:
             continue
         if entry.name.isdigit() and words[1:3] == [b"agent", os.fsencode(run)]:
-            found.append(int(entry.name))
-    return found
+            agent_pids.append(int(entry.name))
+    return agent_pids
 
 
 def wait_until(what: str, holds: Any, seconds: float = 60) -> None:

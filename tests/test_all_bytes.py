@@ -28,8 +28,8 @@ def shown(folder: Path, level: str, program: str, *words: object, mpi: str = "")
     environment = os.environ | runner.STACK_ENV if mpi else None
     subprocess.run([str(word) for word in record], check=True, timeout=120, env=environment)
     show = [paths.PYTHON, "-m", "fathom", "show", "--json", str(run)]
-    told = subprocess.run(show, check=True, timeout=120, capture_output=True).stdout
-    tables: dict[str, Any] = json.loads(told)
+    page = subprocess.run(show, check=True, timeout=120, capture_output=True).stdout
+    tables: dict[str, Any] = json.loads(page)
     return tables
 
 
@@ -103,15 +103,15 @@ def test_bytes_of_posts_of_pnetcdf(tmp_path: Path, level: str) -> None:
     """What the program says of itself, but what it cancels and what is pending when it closes the file, twice."""
     needs.require([*needs.of_mpi("ompio"), "library:pnetcdf"])
     tables = shown(tmp_path, level, "pnetcdf_calls", tmp_path, mpi="ompio")
-    said = 0
+    bytes_posted = 0
     for account in tmp_path.glob("account.*"):
         lines = [line.split(";") for line in account.read_text().splitlines()]
         amounts = [(line[2], int(line[4])) for line in lines]
-        said += sum(amount for _, amount in amounts if amount > 0)
-        said -= [amount for op, amount in amounts if op == "ncmpi_iput_vara"][-1]
-        said -= sum([amount for op, amount in amounts if op == "ncmpi_iget_vara"][-2:])
+        bytes_posted += sum(amount for _, amount in amounts if amount > 0)
+        bytes_posted -= [amount for op, amount in amounts if op == "ncmpi_iput_vara"][-1]
+        bytes_posted -= sum([amount for op, amount in amounts if op == "ncmpi_iget_vara"][-2:])
     of = {layer["layer"]: layer["bytes"] for layer in tables["layers"]}
-    assert of["pnetcdf"] == by_layer(tmp_path)["pnetcdf"] == said > 0
+    assert of["pnetcdf"] == by_layer(tmp_path)["pnetcdf"] == bytes_posted > 0
     # The account itself is written besides, in next to no time.
     accounts = sum(path.stat().st_size for path in tmp_path.glob("account.*"))
     assert of["stdio"] == accounts

@@ -126,15 +126,15 @@ def test_jobs_are_ranked_by_what_they_open(spool: Path) -> None:
     """Counted one by one; of level job the number is the same, its moments are estimated."""
     rows = landscape(spool, "opens")
     assert [row["run"] for row in rows[0::3]] == ["together", "few"]
-    found = {row["run"]: row for row in rows}
+    by_run = {row["run"]: row for row in rows}
     for name in ("few", "apart", "together"):
-        starts = [row[0] for row in tables.ask(tables.opened(Path(found[name]["path"])), OPENING)]
+        starts = [row[0] for row in tables.ask(tables.opened(Path(by_run[name]["path"])), OPENING)]
         counted = (len(starts), most_in_a_second(starts), "calls")
         keys = "opens", "peak_opens_per_second", "peak_opens_from"
-        assert tuple(found[name][key] for key in keys) == counted
-    assert found["apart"]["opens"] > found["together"]["opens"]
-    assert found["counted"]["peak_opens_from"] == "counters"
-    assert found["counted"]["opens"] >= found["apart"]["opens"]
+        assert tuple(by_run[name][key] for key in keys) == counted
+    assert by_run["apart"]["opens"] > by_run["together"]["opens"]
+    assert by_run["counted"]["peak_opens_from"] == "counters"
+    assert by_run["counted"]["opens"] >= by_run["apart"]["opens"]
 
 
 @pytest.mark.full

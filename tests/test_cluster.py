@@ -55,8 +55,8 @@ def workers() -> Iterator[cluster.Workers]:
     import dask
 
     hasty = dask.config.set({"distributed.deploy.lost-worker-timeout": "10ms"})
-    with hasty, cluster.workers(f"local:{WORKERS}") as found:
-        yield found
+    with hasty, cluster.workers(f"local:{WORKERS}") as started:
+        yield started
 
 
 @pytest.fixture
@@ -102,8 +102,11 @@ def test_own_sql_in_parts(spread: Run) -> None:
         "select count(*) as n from calls",
         "select count(*) as parts, sum(n)::bigint as n from partials",
     )
-    ((found, calls),) = (row.values() for row in parts.to_pylist())
-    assert found > WORKERS and calls == alone.sql("select count(*) as n from calls")["n"][0].as_py()
+    ((parts_read, calls),) = (row.values() for row in parts.to_pylist())
+    assert (
+        parts_read > WORKERS
+        and calls == alone.sql("select count(*) as n from calls")["n"][0].as_py()
+    )
 
 
 def test_a_rank_is_never_in_two_parts(spread: Run) -> None:
@@ -277,16 +280,16 @@ def test_a_run_that_is_packed_again(
     run = unpacked(recorded_chombo, tmp_path / "r.fathom")
     monkeypatch.setattr(cluster, "LEAST", 100)
     last = "select pid from processes order by process desc limit 1"
-    found = []
+    answers = []
     for _ in range(2):
         assert main(["pack", str(run), "--force"]) == 0
         opened, alone = fathom.open(run), fathom.open(run)
         opened.workers = workers
-        found.append(opened.in_parts(PARTIAL, WHOLE))
-        assert found[-1] == alone.in_parts(PARTIAL, WHOLE)
+        answers.append(opened.in_parts(PARTIAL, WHOLE))
+        assert answers[-1] == alone.in_parts(PARTIAL, WHOLE)
         for stream in run.glob(f"streams/*/{alone.sql(last)['pid'][0]}.*"):
             stream.unlink()
-    assert found[0] != found[1]
+    assert answers[0] != answers[1]
 
 
 def test_a_pack_that_workers_cannot_do(
@@ -294,16 +297,16 @@ def test_a_pack_that_workers_cannot_do(
     capfd: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     run = unpacked(recorded_chombo, tmp_path / "r.fathom")
-    told = "import os; os.environ['FATHOM_ENGINE'] = '{}'"
-    workers.client.run(exec, told.format("/nowhere/fathom-engine"))
+    setting = "import os; os.environ['FATHOM_ENGINE'] = '{}'"
+    workers.client.run(exec, setting.format("/nowhere/fathom-engine"))
     where = workers.client.scheduler.address.removeprefix("tcp://")
     try:
         assert main(["pack", str(run), "--cluster", where]) == 3
     finally:
-        workers.client.run(exec, told.format(""))
-    said = capfd.readouterr().err
+        workers.client.run(exec, setting.format(""))
+    errors = capfd.readouterr().err
     host = socket.gethostname()
-    assert said == (
+    assert errors == (
         f"fathom-engine: {host}: FATHOM_ENGINE names /nowhere/fathom-engine, which is no file\n"
     )
     assert left(run) == []
@@ -334,8 +337,8 @@ def test_a_pack_that_is_interrupted(
     pids.touch()
     engine.write_text(f"#!/bin/sh\necho $$ >> '{pids}'; exec sleep 60\n")
     engine.chmod(0o755)
-    told = "import os; os.environ['FATHOM_ENGINE'] = '{}'"
-    workers.client.run(exec, told.format(engine))
+    setting = "import os; os.environ['FATHOM_ENGINE'] = '{}'"
+    workers.client.run(exec, setting.format(engine))
     where = workers.client.scheduler.address.removeprefix("tcp://")
     words = [sys.executable, "-m", "fathom", "pack", run, "--cluster", where]
     try:
@@ -347,12 +350,12 @@ def test_a_pack_that_is_interrupted(
                 time.sleep(0.05)
             assert left(run) != []
             os.killpg(asked.pid, number)
-            said = asked.stderr.read()
+            errors = asked.stderr.read()
         assert asked.returncode == 128 + number
-        assert said == b"fathom-engine: shares: who gives them to others has gone\n"
+        assert errors == b"fathom-engine: shares: who gives them to others has gone\n"
         assert left(run) == []
     finally:
-        workers.client.run(exec, told.format(""))
+        workers.client.run(exec, setting.format(""))
         for pid in pids.read_text().split():
             with suppress(ProcessLookupError):
                 os.kill(int(pid), signal.SIGKILL)
@@ -396,7 +399,7 @@ def refused(capsys: pytest.CaptureFixture[str], run: Path, *words: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "words_of_error"),
     [
         (["throughput", "--cluster", "nowhere"], "--cluster nowhere: it is local, local:WORKERS"),
         (["throughput", "--cluster", "local:0"], "--cluster local:0: it is local"),
@@ -409,11 +412,11 @@ def refused(capsys: pytest.CaptureFixture[str], run: Path, *words: str) -> str:
 )
 def test_what_is_no_cluster(
     grown_run: grown.Grown, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
-    words: list[str], said: str,
+    words: list[str], words_of_error: str,
 ) -> None:  # fmt: skip
     needs.require(["python:distributed"])
     monkeypatch.setattr(cluster, "PATIENCE", 1.0)
-    assert said in refused(capsys, grown_run.path, *words)
+    assert words_of_error in refused(capsys, grown_run.path, *words)
 
 
 @pytest.mark.parametrize("text", ["", '{"type": "Sch', "[1]", '{"address": 5}'])
@@ -426,8 +429,8 @@ def test_what_is_no_scheduler_file(
     monkeypatch.setattr(cluster, "PATIENCE", 0.2)
     file = tmp_path / "s.json"
     file.write_text(text)
-    said = refused(capsys, grown_run.path, "throughput", "--cluster", str(file))
-    assert "no scheduler file: it names no address" in said
+    message = refused(capsys, grown_run.path, "throughput", "--cluster", str(file))
+    assert "no scheduler file: it names no address" in message
 
 
 def test_dask_is_missing(
@@ -436,8 +439,8 @@ def test_dask_is_missing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    said = refused(capsys, grown_run.path, "throughput", "--cluster", "local")
-    assert "--cluster needs Dask: " in said and "pip install 'fathom-io[dask]'" in said
+    message = refused(capsys, grown_run.path, "throughput", "--cluster", "local")
+    assert "--cluster needs Dask: " in message and "pip install 'fathom-io[dask]'" in message
 
 
 @contextmanager
@@ -499,9 +502,9 @@ def test_workers_that_are_not_there_or_go(
         process = subprocess.Popen(worker(file), stderr=subprocess.DEVNULL)
         try:
             monkeypatch.setattr(cluster, "PATIENCE", 120.0)
-            with cluster.workers(str(file)) as found:
+            with cluster.workers(str(file)) as started:
                 run = fathom.open(grown_run.path)
-                run.workers = found
+                run.workers = started
                 assert run.in_parts(PARTIAL, WHOLE) == fathom.open(grown_run.path).in_parts(
                     PARTIAL, WHOLE
                 )
@@ -538,26 +541,26 @@ def test_workers_on_the_nodes_of_a_slurm_job(
         words = ["srun", "-N", "2", "-n", "2", "--ntasks-per-node=1", *worker(file)]
         job = subprocess.Popen(words, env=slurm.environment(), stderr=subprocess.DEVNULL)
         try:
-            with cluster.workers(str(file)) as found:
-                found.client.wait_for_workers(2, timeout=120)
-                assert hosts(found) == {"one", "two"}
-                assert_equal_answers(found, grown_run.path)
+            with cluster.workers(str(file)) as started:
+                started.client.wait_for_workers(2, timeout=120)
+                assert hosts(started) == {"one", "two"}
+                assert_equal_answers(started, grown_run.path)
                 run = unpacked(recorded_chombo, tmp_path / "r.fathom")
-                packing.pack(run, [], found)
+                packing.pack(run, [], started)
                 assert parted(run) == parted(recorded_chombo)
         finally:
             job.terminate()
             job.wait()
 
 
-def hosts(found: cluster.Workers) -> set[str]:
+def hosts(started: cluster.Workers) -> set[str]:
     """Where its workers are."""
-    return {answer.nodename for answer in found.client.run(os.uname).values()}
+    return {answer.nodename for answer in started.client.run(os.uname).values()}
 
 
-def assert_equal_answers(found: cluster.Workers, path: Path) -> None:
+def assert_equal_answers(started: cluster.Workers, path: Path) -> None:
     run, alone = fathom.open(path), fathom.open(path)
-    run.workers = found
+    run.workers = started
     assert views(run, "throughput") == views(alone, "throughput")
 
 
@@ -575,9 +578,9 @@ def test_workers_below_mpiexec(
     with (tmp_path / "log").open("w") as log:
         job = subprocess.Popen([*launch, sys.executable, *words], stdout=log, stderr=log)
     try:
-        with cluster.workers(str(file)) as found:
-            found.client.wait_for_workers(2, timeout=120)
-            assert_equal_answers(found, grown_run.path)
+        with cluster.workers(str(file)) as started:
+            started.client.wait_for_workers(2, timeout=120)
+            assert_equal_answers(started, grown_run.path)
     finally:
         job.terminate()
         job.wait()
@@ -610,10 +613,10 @@ def test_workers_that_are_batch_jobs(
         )  # fmt: skip
         assert asked.stdin and asked.stdout
         try:
-            with cluster.workers(asked.stdout.readline().strip()) as found:
-                found.client.wait_for_workers(2, timeout=120)
-                assert hosts(found) == {"one", "two"}
-                assert_equal_answers(found, grown_run.path)
+            with cluster.workers(asked.stdout.readline().strip()) as started:
+                started.client.wait_for_workers(2, timeout=120)
+                assert hosts(started) == {"one", "two"}
+                assert_equal_answers(started, grown_run.path)
             asked.communicate(timeout=60)
             assert asked.returncode == 0
         finally:

@@ -83,8 +83,8 @@ def trace(
 
 def of(rows: Any, function: str) -> Iterator[dict[str, Any]]:
     """Those of one function, in the order of their start."""
-    found = [row for row in rows.to_pylist() if row["op"] == function]
-    return iter(sorted(found, key=lambda row: row.get("start_seconds", 0.0)))
+    of_function = [row for row in rows.to_pylist() if row["op"] == function]
+    return iter(sorted(of_function, key=lambda row: row.get("start_seconds", 0.0)))
 
 
 @pytest.mark.parametrize(
@@ -218,5 +218,5 @@ def test_the_exchange_of_a_function_on_several_files(
     assert [row["bytes"] for row in rows] == [sum(SMALL.sizes())] * files
     assert {row["exchange_seconds"] is None for row in rows} == {files > 1}
     assert main(["show", str(tmp_path / "run.fathom")]) == 0
-    said = "exchange unknown: counters have it of a function (the table above), not of each file"
-    assert (said in capsys.readouterr().out) == (files > 1)
+    note = "exchange unknown: counters have it of a function (the table above), not of each file"
+    assert (note in capsys.readouterr().out) == (files > 1)

@@ -112,11 +112,11 @@ def test_what_is_known_of_athena(place: Path, mpi: str, level: str) -> None:
     if level == "job":
         assert any("no file groups" in note for note in row["notes"])
         return
-    found = groups(row)
-    assert {name: group["files"] for name, group in found.items()} == {
+    by_group = groups(row)
+    assert {name: group["files"] for name, group in by_group.items()} == {
         "restart": 1, "history": 2, "tab": 4,
     }  # fmt: skip
-    assert {name: group["bytes_written"] for name, group in found.items()} == {
+    assert {name: group["bytes_written"] for name, group in by_group.items()} == {
         "restart": 8 * 2 * 256, "history": 8 * 2 * 64, "tab": 8 * 4 * 16,
     }  # fmt: skip
 
@@ -253,17 +253,17 @@ def test_a_layer_instead_of_the_program(place: Path) -> None:
 
 
 def difference(*words: object) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(fathom("diff", *words, "--json"))
-    return found
+    content: dict[str, Any] = json.loads(fathom("diff", *words, "--json"))
+    return content
 
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_run_does_not_differ_from_itself(place: Path, level: str) -> None:
     run = recorded(place, "athena", "mpich", level)
-    found = difference(run, run)
-    assert [note for note in found["incomparable"] if "recorded at level job" not in note] == []
-    assert found["configuration"] == []
-    rows = [row for by in ("layer", "function", "rank", "file") for row in found[by]]
+    content = difference(run, run)
+    assert [note for note in content["incomparable"] if "recorded at level job" not in note] == []
+    assert content["configuration"] == []
+    rows = [row for by in ("layer", "function", "rank", "file") for row in content[by]]
     assert len(rows) > 30
     for row in rows:
         assert row["difference"] == 0
@@ -280,16 +280,16 @@ FUNCTIONS = """
 def test_the_changed_hint_and_the_layer_are_named(place: Path) -> None:
     """S3D without and with collective buffering."""
     runs = [recorded(place, job, "mpich") for job in ("s3d_off", "s3d")]
-    found = difference(*runs)
-    assert found["incomparable"] == []
+    content = difference(*runs)
+    assert content["incomparable"] == []
     changed = {
         (row["what"], row["setting"]): (row["a"], row["b"], row["places"])
-        for row in found["configuration"]
+        for row in content["configuration"]
     }
     assert changed["in force", "romio_cb_write"] == ("disable", "enable", 1)
     assert {what for what, _ in changed} == {"run", "asked", "in force"}
     # the program calls MPI-IO alike; that makes the ranks exchange more, and the file system do less
-    layers = {row["layer"]: row for row in found["layer"]}
+    layers = {row["layer"]: row for row in content["layer"]}
     assert layers["mpiio"]["calls_a"] == layers["mpiio"]["calls_b"]
     assert layers["mpi < mpiio"]["calls_b"] > layers["mpi < mpiio"]["calls_a"]
     assert layers["posix"]["bytes_b"] < layers["posix"]["bytes_a"]
@@ -300,14 +300,14 @@ def test_the_changed_hint_and_the_layer_are_named(place: Path) -> None:
         }
         for run in runs
     ]
-    for row in found["function"]:
+    for row in content["function"]:
         if row["layer"] != "mpiio" or row["caller"] != "program":
             continue
         (calls_a, time_a), (calls_b, time_b) = (side[row["op"], "mpiio"] for side in sides)
         assert (row["calls_a"], row["calls_b"]) == (calls_a, calls_b)
         assert row["difference"] == pytest.approx(time_b - time_a)
     # the data lay in two folders, and yet it is the same file
-    fields = [row for row in found["file"] if row["path"].endswith(".field.bin")]
+    fields = [row for row in content["file"] if row["path"].endswith(".field.bin")]
     assert len(fields) == 1
     assert all(row["bytes_written_a"] and row["bytes_written_b"] for row in fields)
     text = fathom("diff", *runs)
@@ -316,8 +316,8 @@ def test_the_changed_hint_and_the_layer_are_named(place: Path) -> None:
 
 
 def test_runs_of_different_programs_are_not_comparable(place: Path) -> None:
-    found = difference(recorded(place, "ior", "mpich"), recorded(place, "s3d", "mpich", "file"))
-    said = "\n".join(found["incomparable"])
-    assert "other programs: ior_posix_mpich and s3d_mpiio_mpich" in said
-    assert "coverage differs: 100 % and" in said
+    content = difference(recorded(place, "ior", "mpich"), recorded(place, "s3d", "mpich", "file"))
+    reasons = "\n".join(content["incomparable"])
+    assert "other programs: ior_posix_mpich and s3d_mpiio_mpich" in reasons
+    assert "coverage differs: 100 % and" in reasons
     fathom("diff", recorded(place, "ior", "mpich"), place / "gone", status=3)

@@ -26,7 +26,7 @@ def record(
     level: str,
     *command: object,
     options: tuple[str, ...] = (),
-    said: list[str] | None = None,
+    printed: list[str] | None = None,
 ) -> Any:
     """The tables of a run of the program, in a directory of its own."""
     data = directory / "data"
@@ -42,8 +42,8 @@ def record(
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    if said is not None:
-        said += done.stdout.splitlines()
+    if printed is not None:
+        printed += done.stdout.splitlines()
     return tables.connect(run)
 
 
@@ -60,7 +60,7 @@ def totals(connection: Any) -> dict[tuple[Any, ...], list[Any]]:
     return sums
 
 
-def told(connection: Any, table: str, columns: str) -> list[list[Any]]:
+def selected(connection: Any, table: str, columns: str) -> list[list[Any]]:
     """Rows by the names of their files."""
     return tables.ask(
         connection,
@@ -72,13 +72,13 @@ def told(connection: Any, table: str, columns: str) -> list[list[Any]]:
 
 def by_file(connection: Any) -> list[list[Any]]:
     """All that levels file and call tell of a key."""
-    return told(
+    return selected(
         connection, "counters", ", ".join(("calls, errors, bytes", *ORDERED, *SHAPES, *HISTOGRAMS))
     )
 
 
 def tops(connection: Any) -> list[list[Any]]:
-    return told(connection, "tops", "what, value, calls, bound")
+    return selected(connection, "tops", "what, value, calls, bound")
 
 
 def heat(connection: Any) -> list[list[Any]]:
@@ -133,10 +133,10 @@ def test_patterns_are_what_the_definitions_say_of_the_rows(tmp_path: Path) -> No
     ):
         lanes.setdefault((thread, file, op, str(place)), []).append(row)
     for (*key, _), rows in lanes.items():
-        counts, met = brute_force(rows)
-        kept = sums.setdefault(tuple(key), [0, 0, 0, 0])
-        sums[tuple(key)] = [a + b for a, b in zip(kept, counts, strict=True)]
-        strides.setdefault(tuple(key), Counter()).update(met)
+        counts, strides_seen = brute_force(rows)
+        so_far = sums.setdefault(tuple(key), [0, 0, 0, 0])
+        sums[tuple(key)] = [a + b for a, b in zip(so_far, counts, strict=True)]
+        strides.setdefault(tuple(key), Counter()).update(strides_seen)
     counted = {
         (row[0], row[1], row[2]): row[3:]
         for row in tables.ask(
@@ -214,9 +214,9 @@ def test_a_level_that_changes_in_mid_call_changes_no_total(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("level", ["job", "file"])
 def test_counters_outlive_a_kill(tmp_path: Path, level: str) -> None:
-    said: list[str] = []
-    connection = record(tmp_path, level, KILLED, "{data}", 20, 5, said=said)
-    finished = {int(pid): int(calls) for pid, calls in map(str.split, said)}
+    printed: list[str] = []
+    connection = record(tmp_path, level, KILLED, "{data}", 20, 5, printed=printed)
+    finished = {int(pid): int(calls) for pid, calls in map(str.split, printed)}
     seen = {
         pid: row
         for pid, *row in tables.ask(

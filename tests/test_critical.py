@@ -112,8 +112,8 @@ def rings_of(run: Path) -> Path:
 
 def in_force(rings: Path) -> Path | None:
     """The selection, whose number grows with each change."""
-    found = rings.glob("selection.*[0-9]")
-    return max(found, key=lambda path: int(path.suffix[1:]), default=None)
+    selections = rings.glob("selection.*[0-9]")
+    return max(selections, key=lambda path: int(path.suffix[1:]), default=None)
 
 
 def named(rings: Path) -> list[int]:
@@ -128,12 +128,12 @@ def named(rings: Path) -> list[int]:
 
 def rank_of(pid: int) -> int | None:
     try:
-        found = re.search(
+        match = re.search(
             rb"\0(?:PMI|OMPI_COMM_WORLD)_RANK=(\d+)\0", Path(f"/proc/{pid}/environ").read_bytes()
         )
     except OSError:
         return None
-    return int(found[1]) if found else None
+    return int(match[1]) if match else None
 
 
 @pytest.fixture
@@ -172,8 +172,8 @@ def check_named(
         shares = [one["share"] for one in phases.to_pylist() if one["rank"] == rank]
         assert 0 < max(shares) <= 1
     marks = connection.execute("select detail from marks where kind = 'critical'").fetchall()
-    said = " ".join(text for (text,) in marks)
-    assert all(f"rank {rank}," in said for rank in slowed)
+    details = " ".join(text for (text,) in marks)
+    assert all(f"rank {rank}," in details for rank in slowed)
     assert connection.execute(MOST).fetchone()[0] <= at_once
 
 
@@ -288,10 +288,10 @@ def test_attached_processes_have_somebody_who_looks(tmp_path: Path, jobs: list[J
 
 
 def agents_of(run: Path) -> list[str]:
-    found = subprocess.run(
+    listed = subprocess.run(
         ["pgrep", "-f", f"fathom-engine agent {run}"], capture_output=True, text=True, check=False
     )
-    return found.stdout.split()
+    return listed.stdout.split()
 
 
 #: Two servers of one directory, the second with a slow store; a process uses the one at its rank.

@@ -49,11 +49,11 @@ class NodesJob(Job):
 
     def rings(self) -> list[Path]:
         """A node's memory is its own, and seen through its processes."""
-        found = {}
+        by_device = {}
         for pid in self.pids():
             for path in Path(f"/proc/{pid}/root/dev/shm").glob("fathom.*/control"):
-                found[path.stat().st_dev] = path.parent
-        return list(found.values())
+                by_device[path.stat().st_dev] = path.parent
+        return list(by_device.values())
 
 
 def both_named_in_turn(job: NodesJob) -> None:
@@ -63,8 +63,8 @@ def both_named_in_turn(job: NodesJob) -> None:
     check_named(job, connection, slowed, at_once=2)
     nodes_of = "select count(distinct node) from processes where rank in (1, 2)"
     assert tables.ask(connection, nodes_of) == [[2]]
-    said = "select detail from marks where kind in ('agent', 'lost')"
-    assert tables.ask(connection, said) == []
+    losses = "select detail from marks where kind in ('agent', 'lost')"
+    assert tables.ask(connection, losses) == []
     assert not (job.run / "judge.2").exists()
 
 

@@ -78,10 +78,10 @@ def kill_children(directory: Path, children: int, seed: int) -> None:
             assert calls == 0, f"pid {pid}: {calls} calls finished, none recorded (seed {seed})"
             continue
         done_calls, offsets, last, wrong, unfinished, files = seen[pid]
-        told = f"pid {pid}, seed {seed}: {calls} finished, {seen[pid]}"
-        assert calls <= done_calls + unfinished and done_calls <= calls + 1, told
-        assert offsets == done_calls + unfinished and unfinished <= 1, told
-        assert last == 8 * (offsets - 1) and wrong == 0 and files == 1, told
+        context = f"pid {pid}, seed {seed}: {calls} finished, {seen[pid]}"
+        assert calls <= done_calls + unfinished and done_calls <= calls + 1, context
+        assert offsets == done_calls + unfinished and unfinished <= 1, context
+        assert last == 8 * (offsets - 1) and wrong == 0 and files == 1, context
     killed = "select pid from processes where ended <> 'clean'"
     not_clean = {pid for (pid,) in tables.ask(connection, killed)}
     assert set(seen) <= not_clean, "a killed process is said to have ended in order"

@@ -89,10 +89,10 @@ def test_what_a_batch_script_of_slurm_starts_has_no_rank(tmp_path: Path) -> None
             [str(word) for word in words], env={**os.environ, **slurm}, check=False, timeout=60
         )
         assert done.returncode == 7
-        found = tables.ask(
+        rank_seen = tables.ask(
             tables.connect(where.with_suffix(".fathom")), "select rank from processes"
         )
-        assert found == [[rank]]
+        assert rank_seen == [[rank]]
 
 
 def test_slurm_itself_on_two_nodes(tmp_path: Path, job: dict[str, str]) -> None:
@@ -103,14 +103,14 @@ def test_slurm_itself_on_two_nodes(tmp_path: Path, job: dict[str, str]) -> None:
         options = f"--wait -N 2 -n 2 --ntasks-per-node=1 -o {tmp_path}/log --chdir {tmp_path}"
         words = ["-c", "1", "8", "8", "8", "2", "1", "1", tmp_path / "out"]
         run(tmp_path, env, "sbatch", *options.split(), EXAMPLES / "slurm.sh", program, *words)
-    (found,) = tmp_path.glob("*.fathom")
-    connection = tables.connect(found)
+    (directory,) = tmp_path.glob("*.fathom")
+    connection = tables.connect(directory)
     assert not invariants.broken(connection, finished=True, whole=False)
     ask = "select rank, n.host from processes join nodes n using (node) where rank is not null order by rank"
     assert tables.ask(connection, ask) == [[0, "node1"], [1, "node2"]]
     written = "select sum(bytes)::bigint from counters where layer = 'mpiio' and kind = 'write'"
     assert tables.ask(connection, written) == [[16 * 8**3 * 8]]
-    assert "on 2 nodes" in found.with_suffix(".txt").read_text()
+    assert "on 2 nodes" in directory.with_suffix(".txt").read_text()
 
 
 @pytest.mark.parametrize("mpi", ["mpich", "ompio"])

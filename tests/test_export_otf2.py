@@ -48,7 +48,7 @@ class Read:
     clock: Any = None
 
 
-def said(event: Any) -> Row:
+def attributes_of(event: Any) -> Row:
     return {attribute.name: value for attribute, value in (event.attributes or {}).items()}
 
 
@@ -60,42 +60,42 @@ def word(value: Any) -> str:
 def read(anchor: Path) -> Read:
     import otf2
 
-    found, stacks, last = Read(), defaultdict(list), defaultdict(int)
+    archive, stacks, last = Read(), defaultdict(list), defaultdict(int)
     with otf2.reader.open(str(anchor)) as trace:
-        found.handles = list(trace.definitions.io_handles)
-        found.clock = trace.definitions.clock_properties
+        archive.handles = list(trace.definitions.io_handles)
+        archive.clock = trace.definitions.clock_properties
         for location, event in trace.events:
             kind, stack = type(event).__name__, stacks[location]
-            found.events[kind] += 1
+            archive.events[kind] += 1
             assert event.time >= last[location], "times of a location rise"
             last[location] = event.time
             match kind:
                 case "Enter":
-                    call = said(event)["call"]
-                    found.calls[call] = {
+                    call = attributes_of(event)["call"]
+                    archive.calls[call] = {
                         "location": location, "region": event.region, "start": event.time,
-                        "place": said(event).get("called from"),
+                        "place": attributes_of(event).get("called from"),
                         "inside": stack[-1] if stack else None, "depth": len(stack),
                     }  # fmt: skip
                     stack.append(call)
                 case "Leave":
-                    found.calls[stack[-1]] |= {"stop": event.time} | said(event)
-                    assert found.calls[stack.pop()]["region"] is event.region
+                    archive.calls[stack[-1]] |= {"stop": event.time} | attributes_of(event)
+                    assert archive.calls[stack.pop()]["region"] is event.region
                 case "IoOperationBegin":
-                    assert event.matching_id not in found.begun
-                    found.begun[event.matching_id] = {
-                        "event": event, "at": stack[-1], "offset": said(event).get("offset"),
+                    assert event.matching_id not in archive.begun
+                    archive.begun[event.matching_id] = {
+                        "event": event, "at": stack[-1], "offset": attributes_of(event).get("offset"),
                     }  # fmt: skip
                 case "IoOperationComplete":
-                    found.completed[event.matching_id].append({"event": event, "at": stack[-1]})
+                    archive.completed[event.matching_id].append({"event": event, "at": stack[-1]})
                 case "Metric":
                     (name,) = {one.name for one in event.metric.metric_class.members}
                     assert event.metric.scope is location.group
-                    found.metrics[location.group.name, name].append((event.time, *event.values))
+                    archive.metrics[location.group.name, name].append((event.time, *event.values))
                 case _:
-                    found.others.append((kind, stack[-1], location, event))
+                    archive.others.append((kind, stack[-1], location, event))
     assert not any(stacks.values()), "each call ends"
-    return found
+    return archive
 
 
 def built(place: str, name: str, mpi: str = "") -> list[str]:
@@ -107,7 +107,7 @@ def built(place: str, name: str, mpi: str = "") -> list[str]:
     return [*(runner.LAUNCH[mpi].split() + ["-n", "4"] if mpi else []), str(program)]
 
 
-class Told:
+class Tables:
     """The run's tables, rows as they lie there."""
 
     def __init__(self, run: Path) -> None:
@@ -135,7 +135,7 @@ class Told:
     @cache  # noqa: B019 (as long as the test)
     def handles(self) -> set[tuple[int, str]]:
         """All that calls are made on."""
-        return {found for call in self.calls.values() if (found := self.handle(call))}
+        return {number for call in self.calls.values() if (number := self.handle(call))}
 
     def above(self, of: tuple[int, str]) -> tuple[int, str] | None:
         """What a handle was made for, by climbing from the call that made it."""
@@ -158,40 +158,40 @@ class Told:
         return None
 
 
-def compare(found: Read, told: Told) -> None:
+def compare(archive: Read, tables: Tables) -> None:
     """Everything that holds of every archive of a whole run."""
-    same_calls(found, told)
-    same_operations(found, told)
-    same_handles(found, told)
-    same_rates(found, told)
+    same_calls(archive, tables)
+    same_operations(archive, tables)
+    same_handles(archive, tables)
+    same_rates(archive, tables)
 
 
-def same_rates(found: Read, told: Told) -> None:
+def same_rates(archive: Read, tables: Tables) -> None:
     """Rates over their times are the bytes of each layer and direction; at the end they are 0."""
     moved: Counter[str] = Counter()
-    for (_, name), steps in found.metrics.items():
+    for (_, name), steps in archive.metrics.items():
         assert steps[-1][1] == 0
         moved[name] += round(sum(a[1] * (b[0] - a[0]) for a, b in pairwise(steps)) / 1e9)
-    wanted = told.con.sql(
+    wanted = tables.con.sql(
         "select layer || ' ' || operation, sum(bytes)::bigint from heat group by all"
     )
     assert +moved == +Counter(dict(wanted.fetchall()))
 
 
-def same_calls(found: Read, told: Told) -> None:
+def same_calls(archive: Read, tables: Tables) -> None:
     """Region, thread, times, nesting, place, error of each call."""
-    sites = {row["site"]: row for row in told.rows("sites")}
-    streams = {row["stream"]: row for row in told.rows("streams")}
-    processes = {row["process"]: row for row in told.rows("processes")}
-    assert found.calls.keys() == told.calls.keys()
-    for call, one in found.calls.items():
-        row = told.calls[call]
+    sites = {row["site"]: row for row in tables.rows("sites")}
+    streams = {row["stream"]: row for row in tables.rows("streams")}
+    processes = {row["process"]: row for row in tables.rows("processes")}
+    assert archive.calls.keys() == tables.calls.keys()
+    for call, one in archive.calls.items():
+        row = tables.calls[call]
         assert one["region"].name == row["op"]
         assert one["region"].description == f"layer {row['layer']}, kind {row['kind']}"
         assert (one["start"], one["stop"]) == (row["start"], row["start"] + row["duration"])
         assert one["inside"] == row["parent"] and one["depth"] == row["depth"]
         assert one.get("error", 0) == row["error"]
-        assert one.get("serves") == told.served.get(call)
+        assert one.get("serves") == tables.served.get(call)
         assert one["location"]._ref % 2**32 == row["stream"]
         group = one["location"].group
         process = processes[streams[row["stream"]]["process"]]
@@ -205,17 +205,17 @@ def same_calls(found: Read, told: Told) -> None:
             assert one["place"].line_number == (sites[row["site"]]["line"] or 0)
 
 
-def same_operations(found: Read, told: Told) -> None:
+def same_operations(archive: Read, tables: Tables) -> None:
     """What each call asked and moved, where, how; what completed what; and their sums."""
-    posted = {link["to_call"]: link for link in told.links}
-    for call, row in told.calls.items():
-        operation = row["kind"] in ("read", "write", "sync", "post") and told.handle(row)
+    posted = {link["to_call"]: link for link in tables.links}
+    for call, row in tables.calls.items():
+        operation = row["kind"] in ("read", "write", "sync", "post") and tables.handle(row)
         # It completes what its post began.
         operation = operation and not row["op"].startswith("done_")
-        assert (call in found.begun) == bool(operation), row
+        assert (call in archive.begun) == bool(operation), row
         if not operation:
             continue
-        begin, completed = found.begun[call], found.completed[call]
+        begin, completed = archive.begun[call], archive.completed[call]
         event = begin["event"]
         assert begin["at"] == call and begin["offset"] == row["file_offset"]
         assert event.bytes_request == (UNKNOWN if row["size"] is None else row["size"])
@@ -232,17 +232,17 @@ def same_operations(found: Read, told: Told) -> None:
         ((complete),) = completed
         assert complete["event"].handle is event.handle and complete["at"] == end
         assert complete["event"].bytes_result == (UNKNOWN if moved is None else moved)
-    same_sums(found, told)
+    same_sums(archive, tables)
 
 
-def same_sums(found: Read, told: Told) -> None:
+def same_sums(archive: Read, tables: Tables) -> None:
     """Reads and writes: number, bytes asked and moved by process, layer and op."""
     sums: dict[tuple[Any, ...], list[int]] = defaultdict(lambda: [0, 0, 0])
-    for call, begin in found.begun.items():
-        one = found.calls[call]
+    for call, begin in archive.begun.items():
+        one = archive.calls[call]
         if one["region"].description.split()[-1] not in ("read", "write"):
             continue
-        result = found.completed[call][0]["event"].bytes_result
+        result = archive.completed[call][0]["event"].bytes_result
         added = (1, begin["event"].bytes_request, result)
         key = (one["location"].group._ref, *re.findall(r"layer (\w+)", one["region"].description))
         for at, number in enumerate(added):
@@ -253,15 +253,15 @@ def same_sums(found: Read, told: Told) -> None:
         from calls join objects using (object)
         where kind in ('read', 'write') and op not like 'done_%' and class not in {NO_HANDLE}
         group by calls.process, layer, op"""
-    wanted = Counter(told.con.sql(by).fetchall())
+    wanted = Counter(tables.con.sql(by).fetchall())
     assert wanted == Counter((layer, op, *of) for (_, layer, op), of in sums.items())
 
 
-def same_handles(found: Read, told: Told) -> None:
+def same_handles(archive: Read, tables: Tables) -> None:
     """Of each operation: what it is on, for whom that was made, and so on up."""
     numbers: dict[tuple[int, str], Any] = {}
-    for call, begin in found.begun.items():
-        handle = told.handle(told.calls[call])
+    for call, begin in archive.begun.items():
+        handle = tables.handle(tables.calls[call])
         assert handle is not None
         event = begin["event"]
         assert numbers.setdefault(handle, event.handle) is event.handle
@@ -269,18 +269,20 @@ def same_handles(found: Read, told: Told) -> None:
     for known, handle in numbers.items():
         up: tuple[int, str] | None = known
         while up is not None:
-            row = told.objects[up[0]]
+            row = tables.objects[up[0]]
             assert handle.name == (row["name"] or "")
             assert handle.io_paradigm.identification == up[1]
-            up = told.above(up)
+            up = tables.above(up)
             if up is None:
                 assert handle.parent is None
                 break
             handle = handle.parent
-    made = Counter(event.handle for kind, _, _, event in found.others if kind == "IoCreateHandle")
-    for handle in found.handles:
+    created = Counter(
+        event.handle for kind, _, _, event in archive.others if kind == "IoCreateHandle"
+    )
+    for handle in archive.handles:
         before = bool(handle.io_handle_flags.value & PRE_CREATED)
-        assert made[handle] == (0 if before else 1)
+        assert created[handle] == (0 if before else 1)
 
 
 def printed(anchor: Path) -> Counter[str]:
@@ -293,15 +295,15 @@ def printed(anchor: Path) -> Counter[str]:
     return Counter(re.findall(r"^([A-Z_]{4,}) ", done.stdout, re.MULTILINE))
 
 
-def shown(run: Path) -> tuple[Read, Told]:
+def shown(run: Path) -> tuple[Read, Tables]:
     """The export of a whole run, as its readers see it, and its tables."""
     out, _ = export(run, "--to", "otf2")
     anchor = run.parent / "run-otf2" / "traces.otf2"
     assert out == "run-otf2/traces.otf2\n"
-    found = read(anchor)
-    names = {re.sub(r"(?<!^)(?=[A-Z])", "_", name).upper(): n for name, n in found.events.items()}
+    archive = read(anchor)
+    names = {re.sub(r"(?<!^)(?=[A-Z])", "_", name).upper(): n for name, n in archive.events.items()}
     assert printed(anchor) == names
-    return found, Told(run)
+    return archive, Tables(run)
 
 
 @pytest.fixture(scope="module")
@@ -314,86 +316,89 @@ def hdf5(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_checkpoint_through_hdf5_mpiio_and_posix(hdf5: Path) -> None:
-    found, told = shown(hdf5)
-    compare(found, told)
+    archive, tables = shown(hdf5)
+    compare(archive, tables)
     chains = set()
-    for handle in found.handles:
+    for handle in archive.handles:
         chain = []
         while handle is not None:
             chain.append(handle.io_paradigm.identification)
             handle = handle.parent
         chains.add(" < ".join(chain))
     assert {"POSIX < MPI-IO < HDF5", "HDF5 < HDF5"} <= chains
-    assert found.clock.timer_resolution == 10**9
-    assert found.clock.realtime_timestamp == told.rows("runs")[0]["started"]
-    collectives(found, told)
+    assert archive.clock.timer_resolution == 10**9
+    assert archive.clock.realtime_timestamp == tables.rows("runs")[0]["started"]
+    collectives(archive, tables)
 
 
-def collectives(found: Read, told: Told) -> None:
+def collectives(archive: Read, tables: Tables) -> None:
     """Of each communicator, all members make the same collectives of MPI, in the same order."""
     ends = [
-        (call, location, event) for kind, call, location, event in found.others
+        (call, location, event) for kind, call, location, event in archive.others
         if kind == "MpiCollectiveEnd"
     ]  # fmt: skip
     names = {"BARRIER": "MPI_Barrier", "BCAST": "MPI_Bcast", "ALLREDUCE": "MPI_Allreduce",
              "GATHER": "MPI_Gather", "ALLGATHER": "MPI_Allgather"}  # fmt: skip
     done = Counter(names.get(word(event.collective_op), "other") for _, _, event in ends)
-    wanted = Counter(row["op"] for row in told.calls.values() if row["op"] in names.values())
+    wanted = Counter(row["op"] for row in tables.calls.values() if row["op"] in names.values())
     assert wanted["MPI_Barrier"] > 0 and wanted == Counter({op: done[op] for op in wanted})
     by_rank: dict[Any, dict[int, list[Any]]] = defaultdict(lambda: defaultdict(list))
     for call, location, event in ends:
-        assert told.calls[call]["op"] == names.get(
-            word(event.collective_op), told.calls[call]["op"]
+        assert tables.calls[call]["op"] == names.get(
+            word(event.collective_op), tables.calls[call]["op"]
         )
         by_rank[event.communicator][location._ref].append((word(event.collective_op), event.root))
     for communicator, ranks in by_rank.items():
         assert len(ranks) == len(communicator.group.members)
-        assert all(made == next(iter(ranks.values())) for made in ranks.values())
+        assert all(
+            operations_of_rank == next(iter(ranks.values()))
+            for operations_of_rank in ranks.values()
+        )
 
 
 def test_messages(tmp_path: Path) -> None:
     """Those of a communicator on which none was posted, sent before they were received."""
     program = built("tests/programs/mpi", "ring", "mpich")
-    found, told = shown(record(tmp_path, "--layers", "+mpi", "--", *program))
-    compare(found, told)
-    made: dict[str, list[Any]] = {"MpiSend": [], "MpiRecv": []}
-    for kind, _, location, event in found.others:
-        if kind in made:
+    archive, tables = shown(record(tmp_path, "--layers", "+mpi", "--", *program))
+    compare(archive, tables)
+    messages: dict[str, list[Any]] = {"MpiSend": [], "MpiRecv": []}
+    for kind, _, location, event in archive.others:
+        if kind in messages:
             partner = event.receiver if kind == "MpiSend" else event.sender
             rank = int(location.group.name.removeprefix("MPI Rank "))
             ends = (rank, partner) if kind == "MpiSend" else (partner, rank)
             which = (event.communicator.name, event.msg_tag, event.msg_length)
-            made[kind].append(((*ends, *which), event.time))
+            messages[kind].append(((*ends, *which), event.time))
     wanted = [
         (r, (r + 1) % 4, "MPI_COMM_WORLD", tag, 4 * (tag + r)) for r in range(4) for tag in range(4)
     ]
-    sent, received = (dict(made[kind]) for kind in ("MpiSend", "MpiRecv"))
-    assert sorted(which for which, _ in made["MpiSend"]) == sorted(wanted)
-    assert sorted(which for which, _ in made["MpiRecv"]) == sorted(wanted)
+    sent, received = (dict(messages[kind]) for kind in ("MpiSend", "MpiRecv"))
+    assert sorted(which for which, _ in messages["MpiSend"]) == sorted(wanted)
+    assert sorted(which for which, _ in messages["MpiRecv"]) == sorted(wanted)
     assert all(sent[which] <= received[which] for which in wanted)
 
 
 def test_a_part(hdf5: Path) -> None:
     """Of two ranks, two layers and one file; nesting skips what was left out."""
-    told = Told(hdf5)
-    files = {row["file"] for row in told.rows("files") if row["path"].endswith(".h5")}
+    tables = Tables(hdf5)
+    files = {row["file"] for row in tables.rows("files") if row["path"].endswith(".h5")}
     chosen = {
-        call for call, row in told.calls.items()
+        call for call, row in tables.calls.items()
         if row["rank"] in (1, 3) and row["layer"] in ("hdf5", "posix") and row["file"] in files
     }  # fmt: skip
     words = ["--ranks", "1-3:2", "--layers", "hdf5,posix", "--file", "*.h5", "--out", "part"]
     assert export(hdf5, "--to", "otf2", *words)[0] == "part/traces.otf2\n"
-    found = read(hdf5.parent / "part" / "traces.otf2")
-    assert found.calls.keys() == chosen and len(chosen) > 20
+    archive = read(hdf5.parent / "part" / "traces.otf2")
+    assert archive.calls.keys() == chosen and len(chosen) > 20
     deep = 0
-    for call, one in found.calls.items():
-        at = told.calls[call]["parent"]
+    for call, one in archive.calls.items():
+        at = tables.calls[call]["parent"]
         while at is not None and at not in chosen:
-            at = told.calls[at]["parent"]
+            at = tables.calls[at]["parent"]
         assert one["inside"] == at
-        deep += at is not None and told.calls[call]["layer"] == "posix"
+        deep += at is not None and tables.calls[call]["layer"] == "posix"
     assert deep > 0
-    middle = sorted(told.calls[call]["start"] for call in chosen)[len(chosen) // 2]
+    middle = sorted(tables.calls[call]["start"] for call in chosen)[len(chosen) // 2]
     export(
         hdf5,
         "--to",
@@ -405,21 +410,21 @@ def test_a_part(hdf5: Path) -> None:
     )
     first = round(float(f"{middle / 1e9:.6f}") * 1e9)
     lasting = {
-        call for call, row in told.calls.items()
+        call for call, row in tables.calls.items()
         if row["start"] < first + 10**6
         and (row["start"] + row["duration"] > first or row["start"] >= first)
     }  # fmt: skip
     sliced = read(hdf5.parent / "slice" / "traces.otf2")
     assert sliced.calls.keys() == lasting
-    assert all(one["inside"] == told.calls[call]["parent"] for call, one in sliced.calls.items())
+    assert all(one["inside"] == tables.calls[call]["parent"] for call, one in sliced.calls.items())
 
 
 def test_posts_and_what_completes_them(tmp_path: Path) -> None:
     """POSIX's asynchronous I/O: each post is completed once, where it was seen to be done."""
     run = record(tmp_path, "--", *built("tests/programs", "aio_posix"), tmp_path / "f")
-    found, told = shown(run)
-    compare(found, told)
-    assert found.events["IoOperationIssued"] >= len(told.links) > 5
+    archive, tables = shown(run)
+    compare(archive, tables)
+    assert archive.events["IoOperationIssued"] >= len(tables.links) > 5
 
 
 def test_locks_and_seeks(tmp_path: Path) -> None:
@@ -431,14 +436,14 @@ def test_locks_and_seeks(tmp_path: Path) -> None:
         "fcntl.flock(fd, fcntl.LOCK_SH); fcntl.flock(fd, fcntl.LOCK_UN); os.close(fd)\n"
     )
     run = record(tmp_path, "--", paths.PYTHON, "-I", "-S", "-c", script)
-    found, told = shown(run)
-    compare(found, told)
+    archive, tables = shown(run)
+    compare(archive, tables)
     (handle,) = {
-        event.handle for kind, _, _, event in found.others
+        event.handle for kind, _, _, event in archive.others
         if kind == "IoCreateHandle" and event.handle.name == str(tmp_path / "f")
     }  # fmt: skip
     done = []
-    for kind, _, _, event in found.others:
+    for kind, _, _, event in archive.others:
         match kind:
             case "IoSeek" if event.handle is handle:
                 done.append((event.offset_request, word(event.whence), event.offset_result))
@@ -461,18 +466,20 @@ def test_an_imported_run_has_operations_on_its_files(tmp_path: Path) -> None:
     run, log = tmp_path / "run.fathom", paths.TESTS / "samples" / "recorder" / "each"
     assert main(["import", "recorder", str(log), "-o", str(run)]) == 0
     export(run, "--to", "otf2")
-    found = read(tmp_path / "run-otf2" / "traces.otf2")
-    made = {
-        call: (begin["event"].handle.name, found.completed[call][0]["event"].bytes_result)
-        for call, begin in found.begun.items()
+    archive = read(tmp_path / "run-otf2" / "traces.otf2")
+    operations = {
+        call: (begin["event"].handle.name, archive.completed[call][0]["event"].bytes_result)
+        for call, begin in archive.begun.items()
     }
     select = f"""
         select id, path, coalesce(bytes, {UNKNOWN}) from calls join files using (file)
         where calls.kind in ('read', 'write', 'sync')"""
     rows = tables.connect(run).sql(select).fetchall()
-    assert made == {call: (path, moved) for call, path, moved in rows} and len(made) > 100
+    assert (
+        operations == {call: (path, moved) for call, path, moved in rows} and len(operations) > 100
+    )
     # What was only named, as in an unlink, was not open.
-    on = Counter((one.name, one.io_paradigm.identification) for one in found.handles)
+    on = Counter((one.name, one.io_paradigm.identification) for one in archive.handles)
     text = {key: often for key, often in on.items() if "/text." in key[0]}
     assert text == {(f"/tmp/sample/text.{rank}", "ISOC"): 1 for rank in (0, 1)}
 
@@ -484,11 +491,11 @@ def test_forwarding_servers(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     words = ["-m", "independent", "-c", 1, "-r", 20, 20, 20, 2, 2, 1, tmp_path / "out"]
     options = ["--forward=2", "--forward-path", str(tmp_path / "out")]
-    found, told = shown(record(tmp_path, *options, "--", *program, *words))
-    compare(found, told)
-    servers = {one["location"].group.name for one in found.calls.values()}
+    archive, tables = shown(record(tmp_path, *options, "--", *program, *words))
+    compare(archive, tables)
+    servers = {one["location"].group.name for one in archive.calls.values()}
     assert len([name for name in servers if re.fullmatch(r"Server .*/fwd[01]", name)]) == 2
-    assert len(told.served) > 1000
+    assert len(tables.served) > 1000
 
 
 @pytest.mark.full
@@ -513,11 +520,11 @@ def test_forwarding_servers(tmp_path: Path) -> None:
 )
 def test_more_programs(tmp_path: Path, mpi: str, place: str, name: str, words: list[str]) -> None:
     """Collective MPI-IO, posts of PnetCDF and of MPI-IO, 64 threads."""
-    found, told = shown(
+    archive, tables = shown(
         record(tmp_path, "--layers", "+mpi", "--", *built(place, name, mpi), *words)
     )
-    compare(found, told)
-    assert len(found.begun) > 100
+    compare(archive, tables)
+    assert len(archive.begun) > 100
 
 
 @pytest.mark.parametrize(

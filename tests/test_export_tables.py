@@ -77,18 +77,19 @@ def test_calls_come_back_as_they_are_with_names(
     s3d: Path, form: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pieces, "QUESTION", 700)  # streams together, and one in parts
-    found = read(written(s3d, form), form)
+    exported = read(written(s3d, form), form)
     expected = wanted(s3d, NAMED.format(where="true"))
     assert (
-        len(found) > 1000 and found.column_names == expected.select(found.column_names).column_names
+        len(exported) > 1000
+        and exported.column_names == expected.select(exported.column_names).column_names
     )
-    assert found.equals(expected.select(found.column_names).cast(found.schema))
-    assert {one for one in found["host"].to_pylist() if one} and "/pressure" in found[
+    assert exported.equals(expected.select(exported.column_names).cast(exported.schema))
+    assert {one for one in exported["host"].to_pylist() if one} and "/pressure" in exported[
         "object_name"
     ].to_pylist()
     stored = fathom.open(s3d, everything=True).sql("from calls left join files using (file)").schema
     for name in ("id", "start", "bytes", "rank", "topmost", "path"):
-        assert found.schema.field(name).type == stored.field(name).type
+        assert exported.schema.field(name).type == stored.field(name).type
 
 
 def test_every_table_comes_back(s3d: Path) -> None:
@@ -108,8 +109,8 @@ def test_every_table_comes_back(s3d: Path) -> None:
 def test_a_part_of_a_table_is_what_the_calls_refer_to(s3d: Path) -> None:
     part = Part(ranks=((1, 2, 1),), layers=("mpiio",))
     where = "c.rank between 1 and 2 and c.layer = 'mpiio'"
-    found = read(written(s3d, "parquet", part=part), "parquet")
-    assert found["id"].to_pylist() == wanted(s3d, NAMED.format(where=where))["id"].to_pylist()
+    exported = read(written(s3d, "parquet", part=part), "parquet")
+    assert exported["id"].to_pylist() == wanted(s3d, NAMED.format(where=where))["id"].to_pylist()
     links = read(written(s3d, "parquet", "links", part), "parquet")
     chosen = f"(select id from calls c where {where})"
     sql = f"from links where from_call in {chosen} or to_call in {chosen}"
@@ -132,9 +133,9 @@ def test_hostile_names_survive(names: Path) -> None:
     with written(names, "csv", "files").open(encoding="utf-8", newline="") as file:
         assert [row["path"] for row in csv.DictReader(file)] == paths_
     with written(names, "csv").open(encoding="utf-8", newline="") as file:
-        found = list(csv.DictReader(file))
+        lines = list(csv.DictReader(file))
     expected = wanted(names, NAMED.format(where="true"))
-    assert [row["path"] or None for row in found] == expected["path"].to_pylist()
+    assert [row["path"] or None for row in lines] == expected["path"].to_pylist()
 
 
 @pytest.mark.parametrize(
@@ -193,5 +194,5 @@ def test_a_hostile_name_is_a_name(s3d: Path, form: str, tmp_path: Path) -> None:
     ],
 )
 def test_wrong_words_are_one_line(s3d: Path, words: list[str], says: str) -> None:
-    _, told = exports.export(s3d, *words, status=2)
-    assert says in told and len(told.splitlines()) == 1
+    _, message = exports.export(s3d, *words, status=2)
+    assert says in message and len(message.splitlines()) == 1

@@ -43,8 +43,8 @@ def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 
 
 def rows(connection: Any, sql: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = connection.execute(sql).to_arrow_table().to_pylist()
-    return found
+    rows_: list[dict[str, Any]] = connection.execute(sql).to_arrow_table().to_pylist()
+    return rows_
 
 
 @pytest.fixture(scope="module")
@@ -54,9 +54,9 @@ def connection(run: Path) -> Any:
 
 @pytest.fixture(scope="module")
 def calls(connection: Any) -> dict[int, dict[str, Any]]:
-    found = {row["id"]: row for row in rows(connection, CALLS)}
-    assert len(found) > 10
-    return found
+    by_id = {row["id"]: row for row in rows(connection, CALLS)}
+    assert len(by_id) > 10
+    return by_id
 
 
 @pytest.fixture(scope="module")
@@ -145,16 +145,16 @@ def test_flows_are_links_and_parents_on_other_threads(
         frozenset((row["from_call"], row["to_call"])): row["to_call"]
         for row in rows(connection, "from links")
     }
-    kept = set()
+    pairs_wanted = set()
     for pair in wanted:
         upper = source.get(pair)
         if upper is None:
             upper = min(pair)
         (lower,) = pair - {upper}
         if not nested(lower, upper):
-            kept.add(pair)
-    assert {frozenset(pair) for pair in trace.flows.values()} == kept
-    assert len(trace.flows) == len(kept)
+            pairs_wanted.add(pair)
+    assert {frozenset(pair) for pair in trace.flows.values()} == pairs_wanted
+    assert len(trace.flows) == len(pairs_wanted)
 
 
 def test_counters_add_up_to_the_bytes_and_are_the_samples(
@@ -176,9 +176,9 @@ def test_counters_add_up_to_the_bytes_and_are_the_samples(
     heat = """select pid, layer || ' ' || operation, sum(bytes)::bigint from heat join processes using (process)
         group by all having sum(bytes) > 0"""
     assert {(pid, name): n for pid, name, n in connection.execute(heat).fetchall()} == +rates
-    told = """select coalesce(pid::text, host), concat_ws(' ', what, device), time, value from samples s
+    samples_stored = """select coalesce(pid::text, host), concat_ws(' ', what, device), time, value from samples s
         join nodes n on n.node = s.node left join processes p on p.process = s.process where time >= 0"""
-    assert Counter(connection.execute(told).fetchall()) == samples
+    assert Counter(connection.execute(samples_stored).fetchall()) == samples
 
 
 def test_a_selected_call_lies_in_the_nearest_selected_one(
@@ -187,9 +187,9 @@ def test_a_selected_call_lies_in_the_nearest_selected_one(
     needs.require(["python:perfetto"])
     exports.export(run, "--to", "perfetto", "--layers", "posix,mpiio", "-o", run.parent / "part")
     wanted = {call for call, row in calls.items() if row["layer"] in ("posix", "mpiio")}
-    found = pftrace.read(run.parent / "part").slices
-    assert found.keys() == wanted
-    for call, one in found.items():
+    nested = pftrace.read(run.parent / "part").slices
+    assert nested.keys() == wanted
+    for call, one in nested.items():
         around = calls[call]["parent"]
         while around is not None and around not in wanted:
             around = calls[around]["parent"]
@@ -220,9 +220,9 @@ def babeltrace(place: Path, *words: str) -> list[re.Match[str]]:
         ["babeltrace2", *words, "--no-delta", str(place)], capture_output=True, text=True, timeout=100, check=True
     )  # fmt: skip
     assert not done.stderr
-    found = [EVENT.fullmatch(line) for line in done.stdout.splitlines()]
-    assert all(found)
-    return [one for one in found if one]
+    lines = [EVENT.fullmatch(line) for line in done.stdout.splitlines()]
+    assert all(lines)
+    return [one for one in lines if one]
 
 
 def test_babeltrace_tells_each_call(ctf: Path, calls: dict[int, dict[str, Any]]) -> None:
@@ -237,20 +237,20 @@ def test_babeltrace_tells_each_call(ctf: Path, calls: dict[int, dict[str, Any]])
         entry = one["form"] == "entry"
         assert int(one["time"]) == row["start" if entry else "stop"]
         if entry:
-            found = ENTRY.fullmatch(one["rest"])
-            assert found is not None and call not in begun
+            match = ENTRY.fullmatch(one["rest"])
+            assert match is not None and call not in begun
             wanted = [
                 -1 if row[name] is None else row[name] for name in ("parent", "file_offset", "size")
             ]
-            assert [int(found[1]), int(found[4]), int(found[5])] == wanted
-            assert found[2] == (row["path"] or "")
+            assert [int(match[1]), int(match[4]), int(match[5])] == wanted
+            assert match[2] == (row["path"] or "")
             begun.add(call)
             stack.append(call)
         else:
-            found = EXIT.fullmatch(one["rest"])
-            assert found is not None and call not in done
+            match = EXIT.fullmatch(one["rest"])
+            assert match is not None and call not in done
             moved = -1 if row["bytes"] is None else row["bytes"]
-            assert (int(found[1]), int(found[2]), found[3]) == (moved, row["error"], row["state"])
+            assert (int(match[1]), int(match[2]), match[3]) == (moved, row["error"], row["state"])
             done.add(call)
             # Only requests of a server end in another order than they began.
             assert stack[-1] == call or row["layer"] in ("server", "disk")
@@ -275,10 +275,10 @@ def test_a_run_of_many_pieces_is_whole(planted_run: Any, tmp_path: Path) -> None
     run = planted_run.path
     exports.export(run, "--to", "perfetto", "-o", tmp_path / "p")
     exports.export(run, "--to", "ctf", "-o", tmp_path / "c")
-    found = pftrace.read(tmp_path / "p").slices
+    by_call = pftrace.read(tmp_path / "p").slices
     known = {row["id"]: row for row in rows(tables.opened(run), CALLS)}
-    assert found.keys() == known.keys()
-    for call, one in found.items():
+    assert by_call.keys() == known.keys()
+    for call, one in by_call.items():
         row = known[call]
         assert (one["start"], one["stop"], one["inside"]) == (
             row["start"],

@@ -25,15 +25,15 @@ def concluded(
     data.mkdir(parents=True)
     mistakes.execute(pair, words, data, tmp / "run.fathom")
     run = fathom.open(tmp / "run.fathom")
-    found = findings.find(run, rules)
-    assert not found.broken, "\n".join(found.broken.values())
-    return found, run.sql("select duration from runs")["duration"][0].as_py() / 1e9
+    conclusions = findings.find(run, rules)
+    assert not conclusions.broken, "\n".join(conclusions.broken.values())
+    return conclusions, run.sql("select duration from runs")["duration"][0].as_py() / 1e9
 
 
-def told(found: findings.Findings) -> str:
+def listed(concluded: findings.Findings) -> str:
     return "\n".join(
         f"{one.rule.name}: {one.lost} s: {sentence(one.rule.says, one.values)}"
-        for one in found.conclusions
+        for one in concluded.conclusions
     )
 
 
@@ -53,13 +53,13 @@ def test_the_guilty_is_found_and_the_innocent_is_not(path: Path, tmp_path: Path)
     rules = findings.catalogue()
     its_own = [path for path in rules if path.stem == pair.finding]
     guilty, _ = concluded(pair, pair.guilty, tmp_path / "guilty", its_own)
-    said = [one for one in guilty.conclusions if one.rule.name == pair.finding]
-    assert said, f"not found of the guilty program:\n{told(guilty)}"
+    of_the_pair = [one for one in guilty.conclusions if one.rule.name == pair.finding]
+    assert of_the_pair, f"not found of the guilty program:\n{listed(guilty)}"
     says = pair.says.replace("{tmp}", str(tmp_path / "guilty" / "data"))
-    assert any(says in sentence(one.rule.says, one.values) for one in said), told(guilty)
-    advice = [sentence(f"{one.rule.fix}\n{one.rule.knob}", one.values) for one in said]
+    assert any(says in sentence(one.rule.says, one.values) for one in of_the_pair), listed(guilty)
+    advice = [sentence(f"{one.rule.fix}\n{one.rule.knob}", one.values) for one in of_the_pair]
     assert any(pair.todo in words for words in advice), advice
-    assert all(one.lines for one in said if one.calls), "example calls without a source line"
+    assert all(one.lines for one in of_the_pair if one.calls), "example calls without a source line"
     innocent, seconds = concluded(pair, pair.innocent, tmp_path / "innocent", rules)
     wrong = [
         one
@@ -67,7 +67,7 @@ def test_the_guilty_is_found_and_the_innocent_is_not(path: Path, tmp_path: Path)
         if one.rule.name == pair.finding
         or (one.rule.name not in pair.also and (one.lost or 0) > MUCH * seconds)
     ]
-    assert not wrong, f"found of the innocent program:\n{told(innocent)}"
+    assert not wrong, f"found of the innocent program:\n{listed(innocent)}"
 
 
 def test_every_finding_has_its_two_programs() -> None:
@@ -77,5 +77,5 @@ def test_every_finding_has_its_two_programs() -> None:
 
 def test_the_page_of_all_findings_is_of_now() -> None:
     now = page(map(findings.read, findings.catalogue()), examples(mistakes.FOLDER))
-    said = (paths.ROOT / "docs" / "findings.md").read_text(encoding="utf-8")
-    assert said == now, "python -m fathom.pages.findings_page tests/findings > docs/findings.md"
+    document = (paths.ROOT / "docs" / "findings.md").read_text(encoding="utf-8")
+    assert document == now, "python -m fathom.pages.findings_page tests/findings > docs/findings.md"

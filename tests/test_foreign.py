@@ -101,10 +101,10 @@ def test_a_killed_run_that_was_moved_has_its_calls(tmp_path: Path) -> None:
 
 
 #: Names under which files of a run directory are made, once its streams' folder is known.
-MADE = [".pack.lock", "tables.tmp", "tables.old", "{node}/agent.log"]
+CREATED = [".pack.lock", "tables.tmp", "tables.old", "{node}/agent.log"]
 
 
-@pytest.mark.parametrize("name", MADE)
+@pytest.mark.parametrize("name", CREATED)
 def test_nothing_is_written_through_a_link(tmp_path: Path, name: str) -> None:
     run = record(tmp_path, "sent", "exit")
     (node,) = (run / "streams").iterdir()

@@ -38,7 +38,7 @@ def until(what: str, holds: Callable[[], object], seconds: float = 60) -> None:
 
 def processes(word: Path) -> list[int]:
     """Pids of all whose command line has this word, or has it for a run."""
-    found = []
+    pids = []
     for entry in Path("/proc").iterdir():
         try:
             words = (entry / "cmdline").read_bytes().split(b"\0") if entry.name.isdigit() else []
@@ -46,8 +46,8 @@ def processes(word: Path) -> list[int]:
         except OSError:
             continue
         if os.fsencode(word) in words and state not in "ZX":
-            found.append(int(entry.name))
-    return found
+            pids.append(int(entry.name))
+    return pids
 
 
 def children(pid: int) -> list[int]:
@@ -211,20 +211,20 @@ def assert_page(run: Path, *words: str) -> None:
 
 def assert_named(job: Job, call: str, line: str, of_file: bool, does: str) -> None:
     """The finding and the page say who waits where, and where the rank that never came was last."""
-    (found,) = hangs(job.run)
-    said = sentence(found.rule.says, found.values)
+    (hang,) = hangs(job.run)
+    sentence_ = sentence(hang.rule.says, hang.values)
     of = f" of {job.data}" if of_file else ""
-    assert said.startswith(f"ranks 0-1 wait in {call}{of} ({line}) since "), said
+    assert sentence_.startswith(f"ranks 0-1 wait in {call}{of} ({line}) since "), sentence_
     source = line.partition(":")[0]
-    assert f"rank 2 never came: {does} of {job.data} ({source}:" in said, said
-    assert found.lines and all(f"{line} " in place for place in found.lines)
-    assert_page(job.run, said, "Open when their process ended", line)
+    assert f"rank 2 never came: {does} of {job.data} ({source}:" in sentence_, sentence_
+    assert hang.lines and all(f"{line} " in place for place in hang.lines)
+    assert_page(job.run, sentence_, "Open when their process ended", line)
 
 
 def lasted(run: Path) -> int:
     """From start to end, as run.json has it."""
-    said = json.loads((run / "run.json").read_text())
-    return int(said["end_ns"]) - int(said["start_ns"])
+    manifest = json.loads((run / "run.json").read_text())
+    return int(manifest["end_ns"]) - int(manifest["start_ns"])
 
 
 WRITE = "MPI_File_write_at_all"
@@ -415,8 +415,8 @@ def test_a_run_whose_fathom_was_killed_ends_with_its_program(tmp_path: Path) -> 
         assert process.stdout and process.stdout.readline() == "begun\n"
         process.kill()
         until("the watcher is gone", lambda: not processes(run))
-    said = json.loads((run / "run.json").read_text())
-    assert said["end_ns"] >= int(done.read_text()) and "exit" not in said
+    manifest = json.loads((run / "run.json").read_text())
+    assert manifest["end_ns"] >= int(done.read_text()) and "exit" not in manifest
     assert not list(run.glob("run.json.*"))
     assert tables.ask(tables.connect(run), "select bool_and(ended = 'clean') from processes") == [
         [True]

@@ -96,9 +96,9 @@ def test_oracle_finds(
 
 @pytest.mark.parametrize("index", range(4))
 def test_oracle_finds_a_missing_row(wanted: list[oracle.Expected], index: int) -> None:
-    kept = rows()
-    del kept[index]
-    lines = oracle.differences(wanted, kept, OPS)
+    remaining = rows()
+    del remaining[index]
+    lines = oracle.differences(wanted, remaining, OPS)
     assert len(lines) == 1 and "strace only" in lines[0]
 
 

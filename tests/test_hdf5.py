@@ -53,21 +53,23 @@ def run(tmp: Path, *command: object, env: dict[str, str] | None = None) -> tuple
 def raw_extents(path: Path) -> list[tuple[int, int]]:
     """(first byte, end) of all raw data, touching ones joined."""
     h5py = pytest.importorskip("h5py")
-    found: list[tuple[int, int]] = []
+    extents_: list[tuple[int, int]] = []
 
     def visit(_: str, item: Any) -> None:
         if not isinstance(item, h5py.Dataset):
             return
         if item.chunks:
             chunks = (item.id.get_chunk_info(i) for i in range(item.id.get_num_chunks()))
-            found.extend((c.byte_offset, c.byte_offset + c.size) for c in chunks)
+            extents_.extend((c.byte_offset, c.byte_offset + c.size) for c in chunks)
         elif item.id.get_offset() is not None:
-            found.append((item.id.get_offset(), item.id.get_offset() + item.id.get_storage_size()))
+            extents_.append(
+                (item.id.get_offset(), item.id.get_offset() + item.id.get_storage_size())
+            )
 
     with h5py.File(path) as file:
         file.visititems(visit)
     joined: list[tuple[int, int]] = []
-    for start, end in sorted(found):
+    for start, end in sorted(extents_):
         if joined and start <= joined[-1][1]:
             joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
         else:
@@ -97,17 +99,17 @@ def assert_told_apart(connection: Any, path: Path, least: int) -> None:
     rows = connection.execute(MEMORY, [str(path)]).fetchall()
     assert len(rows) == connection.execute(LOWER, [str(path)]).fetchone()[0]
     extents = raw_extents(path)
-    said = {"raw": 0, "metadata": 0}
+    counts = {"raw": 0, "metadata": 0}
     for kind, offset, size, mem_type in rows:
         what = "raw" if mem_type == 3 else "metadata"
-        said[what] += 1
+        counts[what] += 1
         # HDF5 reads an object's header before it knows how long it is: such a read may end in what follows
         end = offset + (1 if kind == "read" and what == "metadata" else size)
         where = "raw" if is_heap(path, offset) else place(extents, offset, end)
         assert where == what, (
             f"{kind} of {size} at {offset} is said to be {what}, but lies in {where}"
         )
-    assert min(said.values()) >= least, said
+    assert min(counts.values()) >= least, counts
 
 
 @pytest.mark.parametrize("how", ["collective", "independent"])
@@ -233,8 +235,8 @@ def test_every_version(library: Path, tmp_path: Path) -> None:
     program = paths.PROGRAMS / "programs" / "any_hdf5"
     # a wheel's library finds its neighbours only by those who load it
     env = {"LD_LIBRARY_PATH": str(library.parent)}
-    connection, told = run(tmp_path, program, library, path, env=env)
-    version, *words = told.split()
+    connection, printed = run(tmp_path, program, library, path, env=env)
+    version, *words = printed.split()
     print(f"HDF5 {version}: {library}")
     rows = connection.execute(
         "select op, coalesce(replace(o.class, 'hdf5_', ''), ''), coalesce(o.name, ''), bytes "
@@ -247,10 +249,10 @@ def test_every_version(library: Path, tmp_path: Path) -> None:
         "where source = 'in force' and o.class like 'hdf5%'"
     ).fetchall()
     for name, expected in HINTS.items():
-        found = {key: value for of, key, value in hints if of == name.format(path=path)}
+        stated = {key: value for of, key, value in hints if of == name.format(path=path)}
         if version.startswith("1.12"):  # does not say whether a file is HDF5's own to ask about
-            found.setdefault("metadata_cache", "2097152 bytes at most")
-        assert {key: found.get(key) for key in expected} == expected, name
+            stated.setdefault("metadata_cache", "2097152 bytes at most")
+        assert {key: stated.get(key) for key in expected} == expected, name
     completed = connection.execute(
         "select p.op, l.bytes, l.kind from links l join calls w on w.id = l.from_call "
         "join calls p on p.id = l.to_call where w.op = 'H5ESwait' order by p.start"

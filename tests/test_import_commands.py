@@ -83,9 +83,9 @@ def test_commands_answer_or_say_what_is_missing(
         words = [command, *words] if "--from" in words else [command, str(run), *words]
         capsys.readouterr()
         assert main(words) == status, (words, capsys.readouterr().err)
-        said = capsys.readouterr()
-        assert says in said.out + said.err, (words, said)
-        assert status == 0 or len(said.err.strip().splitlines()) == 1, words
+        captured = capsys.readouterr()
+        assert says in captured.out + captured.err, (words, captured)
+        assert status == 0 or len(captured.err.strip().splitlines()) == 1, words
 
 
 @pytest.mark.full

@@ -45,10 +45,10 @@ def _package() -> None:
 
 
 def samples() -> list[Path]:
-    found = importlib.util.find_spec("darshan")
-    if found is None or found.origin is None:
+    package = importlib.util.find_spec("darshan")
+    if package is None or package.origin is None:
         return []
-    logs = {path.name: path for path in sorted(Path(found.origin).parent.rglob("*.darshan"))}
+    logs = {path.name: path for path in sorted(Path(package.origin).parent.rglob("*.darshan"))}
     return list(logs.values())
 
 
@@ -92,7 +92,7 @@ class Theirs:
 
 def sums(theirs: Theirs) -> dict[tuple[str, str, int, str], list[float]]:
     """(layer, kind, rank, path) -> calls, bytes, seconds, and may a sum have run over?"""
-    found: dict[tuple[str, str, int, str], list[float]] = {}
+    totals: dict[tuple[str, str, int, str], list[float]] = {}
     for module, layer in LAYERS.items():
         for record in theirs.records(module):
             prefix = "MPIIO" if module == "MPI-IO" else module
@@ -107,9 +107,9 @@ def sums(theirs: Theirs) -> dict[tuple[str, str, int, str], list[float]]:
                     continue
                 if one[0]:
                     key = (layer, kind, rank, theirs.file(module, record))
-                    before = found.setdefault(key, [0, 0, 0])
-                    found[key] = [a + b for a, b in zip(before, one, strict=True)]
-    return found
+                    before = totals.setdefault(key, [0, 0, 0])
+                    totals[key] = [a + b for a, b in zip(before, one, strict=True)]
+    return totals
 
 
 def compare(log: Path, run: Path, without: str = "") -> int:
@@ -143,7 +143,7 @@ def compare(log: Path, run: Path, without: str = "") -> int:
 def segments(log: Path) -> Counter[tuple[str, str, int, str, int, int, int, int]]:
     """Layer, kind, rank, path, begin and end in ns, bytes, offset."""
     theirs = Theirs(log)
-    found: Counter[tuple[str, str, int, str, int, int, int, int]] = Counter()
+    counted: Counter[tuple[str, str, int, str, int, int, int, int]] = Counter()
     for module, layer in (("DXT_POSIX", "posix"), ("DXT_MPIIO", "mpiio")):
         for record in theirs.records(module):
             for kind in ("read", "write"):
@@ -151,8 +151,8 @@ def segments(log: Path) -> Counter[tuple[str, str, int, str, int, int, int, int]
                     times = (round(one["start_time"] * 1e9), round(one["end_time"] * 1e9))
                     where = (layer, kind, record["rank"], str(theirs.names[record["id"]]))
                     at = one["offset"] if one["offset"] >= 0 else None
-                    found[(*where, *times, one["length"], at)] += 1
-    return found
+                    counted[(*where, *times, one["length"], at)] += 1
+    return counted
 
 
 def rows_of(run: Path) -> Counter[tuple[str, str, int, str, int, int, int, int]]:

@@ -42,7 +42,7 @@ def _package() -> None:
 
 
 @pytest.fixture(params=[*REAL, *SAMPLES], scope="module")
-def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
+def imported_run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """PyDarshan on a log, and the tables of the run that it became."""
     name = request.param
     log = wild.log(name) if name in REAL else sample(name)
@@ -51,17 +51,17 @@ def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 def each(theirs: Theirs, module: str) -> list[tuple[str, dict[str, Any]]]:
     """The file and the counters of each record, without the module's name before them."""
-    found = []
+    named_records = []
     prefix = "MPIIO_" if module == "MPI-IO" else f"{module}_"
     for record in theirs.records(module):
         counters = {**record["counters"], **record["fcounters"]}
         short = {name.removeprefix(prefix): value for name, value in counters.items()}
-        found.append((theirs.file(module, record), {"rank": record["rank"], **short}))
-    return found
+        named_records.append((theirs.file(module, record), {"rank": record["rank"], **short}))
+    return named_records
 
 
-def test_ranges_of_sizes_are_darshans(told: Any) -> None:
-    theirs, base = told
+def test_ranges_of_sizes_are_darshans(imported_run: Any) -> None:
+    theirs, base = imported_run
     expected: Counter[tuple[str, str, str, int]] = Counter()
     for module, layer in MODULES.items():
         for file, counters in each(theirs, module):
@@ -73,12 +73,12 @@ def test_ranges_of_sizes_are_darshans(told: Any) -> None:
     select = """
         select t.layer, t.kind, path, value, sum(calls)::bigint from tops t join files using (file)
         where what = 'size_range' and t.layer <> 'mpi' group by all"""
-    found = {tuple(row[:4]): row[4] for row in base.sql(select).fetchall()}
-    assert found == {key: calls for key, calls in expected.items() if calls}
+    by_range = {tuple(row[:4]): row[4] for row in base.sql(select).fetchall()}
+    assert by_range == {key: calls for key, calls in expected.items() if calls}
 
 
-def test_order_of_accesses_is_darshans(told: Any) -> None:
-    theirs, base = told
+def test_order_of_accesses_is_darshans(imported_run: Any) -> None:
+    theirs, base = imported_run
     expected: Counter[tuple[str, str]] = Counter()
     for file, counters in each(theirs, "POSIX"):
         for kind in ("READS", "WRITES"):
@@ -88,17 +88,17 @@ def test_order_of_accesses_is_darshans(told: Any) -> None:
     select = """
         select path, sum(sequential)::bigint, sum(consecutive)::bigint from counters c join files using (file)
         where c.layer = 'posix' and c.kind in ('read', 'write') group by all"""
-    found = {}
+    by_order = {}
     for path, sequential, consecutive in base.sql(select).fetchall():
-        found |= {(path, "sequential"): sequential, (path, "consecutive"): consecutive}
-    assert found == expected
+        by_order |= {(path, "sequential"): sequential, (path, "consecutive"): consecutive}
+    assert by_order == expected
 
 
 @pytest.mark.parametrize(("what", "name"), [("size", "ACCESS"), ("stride", "STRIDE")])
-def test_frequent_sizes_and_strides_are_darshans(told: Any, what: str, name: str) -> None:
+def test_frequent_sizes_and_strides_are_darshans(imported_run: Any, what: str, name: str) -> None:
     """Darshan keeps four of each, of reads and writes together: all are known where there was one kind only, else
     those sizes that no call of the other kind has."""
-    theirs, base = told
+    theirs, base = imported_run
     mixed: set[str] = set()
     expected: Counter[tuple[str, str, int]] = Counter()
     both: Counter[tuple[str, int]] = Counter()
@@ -113,22 +113,22 @@ def test_frequent_sizes_and_strides_are_darshans(told: Any, what: str, name: str
     select = f"""
         select path, t.kind, value, sum(calls)::bigint from tops t join files using (file)
         where what = '{what}' and t.layer = 'posix' group by all"""
-    found = {tuple(row[:3]): row[3] for row in base.sql(select).fetchall()}
-    assert {key: often for key, often in found.items() if key[0] not in mixed} == {
+    by_value = {tuple(row[:3]): row[3] for row in base.sql(select).fetchall()}
+    assert {key: often for key, often in by_value.items() if key[0] not in mixed} == {
         key: often for key, often in expected.items() if key[0] not in mixed
     }
-    assert all(often <= both[file, value] for (file, _, value), often in found.items())
+    assert all(often <= both[file, value] for (file, _, value), often in by_value.items())
 
 
-def test_a_run_lasts_to_the_last_stamp_of_its_log(told: Any) -> None:
-    _, base = told
+def test_a_run_lasts_to_the_last_stamp_of_its_log(imported_run: Any) -> None:
+    _, base = imported_run
     (last,) = base.sql("select max(last_stop) from counters").fetchall()[0]
     (duration,) = base.sql("select duration from runs").fetchall()[0]
     assert last <= duration
 
 
-def test_functions_of_mpiio_are_counted_one_by_one(told: Any) -> None:
-    theirs, base = told
+def test_functions_of_mpiio_are_counted_one_by_one(imported_run: Any) -> None:
+    theirs, base = imported_run
     names = {
         "COLL_WRITES": "MPI_File_write_all", "INDEP_WRITES": "MPI_File_write", "COLL_READS": "MPI_File_read_all",
         "INDEP_READS": "MPI_File_read", "NB_WRITES": "MPI_File_iwrite", "NB_READS": "MPI_File_iread",
@@ -146,12 +146,12 @@ def test_functions_of_mpiio_are_counted_one_by_one(told: Any) -> None:
             union all
             select label, calls from tops where layer = 'mpiio' and what = 'function'
         ) group by name"""
-    found = dict(base.sql(select).fetchall())
-    assert found == {function: calls for function, calls in expected.items() if calls}
+    by_function = dict(base.sql(select).fetchall())
+    assert by_function == {function: calls for function, calls in expected.items() if calls}
 
 
-def test_the_slowest_rank_has_its_seconds(told: Any) -> None:
-    theirs, base = told
+def test_the_slowest_rank_has_its_seconds(imported_run: Any) -> None:
+    theirs, base = imported_run
     compared = 0
     for module, layer in (("POSIX", "posix"), ("MPI-IO", "mpiio")):
         records = each(theirs, module)
@@ -179,8 +179,8 @@ def hints(base: Any, like: str) -> dict[tuple[str, str], str]:
     return {(path, key): value for path, key, value in base.execute(select, [like]).fetchall()}
 
 
-def test_ranks_of_a_shared_record_have_their_standard_deviation(told: Any) -> None:
-    theirs, base = told
+def test_ranks_of_a_shared_record_have_their_standard_deviation(imported_run: Any) -> None:
+    theirs, base = imported_run
     expected = {}
     for module, layer in (*MODULES.items(), ("STDIO", "stdio")):
         for file, counters in each(theirs, module):
@@ -188,10 +188,10 @@ def test_ranks_of_a_shared_record_have_their_standard_deviation(told: Any) -> No
             if counters["rank"] == -1 and any(squares):
                 for what, square in zip(("seconds", "bytes"), squares, strict=True):
                     expected[(file, f"{layer}_rank_{what}_deviation")] = math.sqrt(square)
-    found = {key: float(value) for key, value in hints(base, "%deviation").items()}
-    assert found == pytest.approx(expected, rel=1e-5)
+    deviations = {key: float(value) for key, value in hints(base, "%deviation").items()}
+    assert deviations == pytest.approx(expected, rel=1e-5)
     if theirs.ranks > 1:
-        assert found
+        assert deviations
 
 
 @pytest.mark.parametrize(
@@ -227,8 +227,8 @@ def test_hyperslabs_of_datasets_have_lengths_and_strides(
 ) -> None:
     """As `darshan-parser` prints them: H5D_ACCESS1, dimension by dimension, the last one first."""
     run = imported(sample(name), tmp_path)
-    found = hints(tables.connect(run), "selection_1")
-    assert set(found.values()) == {selection}
+    selections = hints(tables.connect(run), "selection_1")
+    assert set(selections.values()) == {selection}
     (shown,) = [
         line
         for line in fathom("show", run, "--by", "hint").stdout.splitlines()
@@ -239,10 +239,10 @@ def test_hyperslabs_of_datasets_have_lengths_and_strides(
 
 def heated(theirs: Theirs) -> Counter[tuple[str, str, int]]:
     """Bytes by layer, operation and rank."""
-    found: Counter[tuple[str, str, int]] = Counter()
+    moved_bytes: Counter[tuple[str, str, int]] = Counter()
     layers = {"heatmap:POSIX": "posix", "heatmap:MPIIO": "mpiio", "heatmap:STDIO": "stdio"}
     if "HEATMAP" not in theirs.modules:
-        return found
+        return moved_bytes
     while (
         record := theirs.backend._log_get_heatmap_record(theirs.log)  # the only way to one
     ) is not None:
@@ -250,16 +250,16 @@ def heated(theirs: Theirs) -> Counter[tuple[str, str, int]]:
         for operation in ("read", "write"):
             moved = int(record[f"{operation}_bins"].sum())
             if moved:
-                found[(layer, operation, record["rank"])] += moved
-    return found
+                moved_bytes[(layer, operation, record["rank"])] += moved
+    return moved_bytes
 
 
-def test_heat_has_darshans_bytes(told: Any) -> None:
-    theirs, base = told
+def test_heat_has_darshans_bytes(imported_run: Any) -> None:
+    theirs, base = imported_run
     select = """
         select layer, operation, rank, sum(bytes)::bigint from heat join processes using (process) group by all"""
-    found = {tuple(row[:3]): row[3] for row in base.sql(select).fetchall()}
-    assert found == heated(theirs)
+    by_rank = {tuple(row[:3]): row[3] for row in base.sql(select).fetchall()}
+    assert by_rank == heated(theirs)
 
 
 def test_functions_of_mpi_and_hosts_come_from_apmpi(tmp_path: Path) -> None:
@@ -284,8 +284,8 @@ def test_functions_of_mpi_and_hosts_come_from_apmpi(tmp_path: Path) -> None:
     sizes = """
         select upper(op), value, sum(calls)::bigint from tops
         where layer = 'mpi' and what = 'size_range' group by all"""
-    found = {(op, value): calls for op, value, calls in base.sql(sizes).fetchall()}
-    assert found == messages != {}
+    by_size = {(op, value): calls for op, value, calls in base.sql(sizes).fetchall()}
+    assert by_size == messages != {}
 
 
 def test_layouts_of_lustre_have_their_targets(tmp_path: Path) -> None:
@@ -320,9 +320,9 @@ def test_first_sentences_say_what_is_true_of_the_job(
 ) -> None:
     shown = fathom("show", imported(wild.log(name), tmp_path))
     assert shown.returncode == 0, shown.stderr
-    said = " ".join(shown.stdout.split("\n\n")[1].split())
+    text = " ".join(shown.stdout.split("\n\n")[1].split())
     for part in words:
-        assert part in said
+        assert part in text
     hosts = "APMPI" in Theirs(wild.log(name)).modules
     assert (" on " in shown.stdout.splitlines()[1]) == hosts, (
         "no host is named without APMPI or DXT"

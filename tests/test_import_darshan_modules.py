@@ -41,7 +41,7 @@ def _package() -> None:
     needs.require(["python:darshan"])
 
 
-def made(
+def imported_run(
     place: Path, modules: Mapping[str, Module], names: Mapping[int, str] = NAMES
 ) -> tuple[Path, Any]:
     """The run, and PyDarshan on its log."""
@@ -60,7 +60,7 @@ def stored(tmp_path: Path) -> tuple[Path, Any]:
         "DFS": Module(1, [record("DFS", 1, -1, DFS, rest=PLACE)]),
         "DAOS": Module(1, [record("DAOS", 2, 0, DAOS, rest=PLACE + OBJECT)]),
     }
-    return made(tmp_path, modules)
+    return imported_run(tmp_path, modules)
 
 
 def test_calls_of_dfs_and_daos_are_pydarshans(stored: tuple[Path, Any]) -> None:
@@ -97,16 +97,16 @@ def test_calls_on_a_container_lie_in_those_of_dfs_on_it(stored: tuple[Path, Any]
         sum(int(line.split(",")[shown[0].split(",").index("bytes")]) for line in shown[1:])
         == 20 * MIB
     )
-    said = " ".join(fathom("show", run).stdout.split())
-    assert "Which library? DFS (100 % of the I/O time), on DAOS" in said
-    assert "(10 dfs_read, 2 dfs_readx)" in said
+    page = " ".join(fathom("show", run).stdout.split())
+    assert "Which library? DFS (100 % of the I/O time), on DAOS" in page
+    assert "(10 dfs_read, 2 dfs_readx)" in page
 
 
 def test_what_dfs_and_daos_say_of_files_is_shown(stored: tuple[Path, Any]) -> None:
     run, _ = stored
     lines = fathom("show", run, "--by", "hint", "--csv").stdout.splitlines()
-    found = {tuple(line.split(",")[:2]) for line in lines[1:]}
-    assert found >= {
+    facts = {tuple(line.split(",")[:2]) for line in lines[1:]}
+    assert facts >= {
         ("cell_size", "1"), ("chunk_size", "4096"), ("chunk_size", str(MIB)), ("nonblocking", "5"),
         ("nonblocking_reads", "3"), ("object_type", "11"),
     }  # fmt: skip
@@ -137,7 +137,7 @@ def test_hyperslabs_and_chunks_are_in_the_programs_order(tmp_path: Path) -> None
         "PNETCDF_VAR": Module(1, [record("PNETCDF_VAR", 4, 0, variable, file=3)]),
     }
     names = {1: "/s/a.h5", 2: "/s/a.h5:/d", 3: "/s/b.nc", 4: "/s/b.nc:v"}
-    run, _ = made(tmp_path, modules, names)
+    run, _ = imported_run(tmp_path, modules, names)
     select = "select o.name, h.key, h.value from hints_in_force h join objects o using (object) order by all"
     assert tables.connect(run).sql(select).fetchall() == [
         ("/d", "chunk", "6x5"),
@@ -153,7 +153,7 @@ def test_heat_of_dfs_is_its_own(tmp_path: Path) -> None:
         "HEATMAP": Module(1, [bins]),
         "DFS": Module(1, [record("DFS", 1, 0, DFS, rest=PLACE)]),
     }
-    run, _ = made(tmp_path, modules)
+    run, _ = imported_run(tmp_path, modules)
     select = "select layer, operation, sum(bytes)::bigint from heat group by all order by all"
     assert tables.connect(run).sql(select).fetchall() == [("dfs", "read", 5), ("dfs", "write", 7)]
 
@@ -166,16 +166,18 @@ def router(rank: int, group: int, stalls: int) -> bytes:
 
 def test_routers_of_a_cray_are_summed(tmp_path: Path) -> None:
     head = struct.pack("<QqqqqqqqQ", 9, 0, 4707761685111591494, 2, 2, 2, 1, 1, 77)
-    run, theirs = made(tmp_path, {"APXC": Module(1, [head, router(0, 1, 5), router(2, 2, 50)])})
+    run, theirs = imported_run(
+        tmp_path, {"APXC": Module(1, [head, router(0, 1, 5), router(2, 2, 50)])}
+    )
     read = theirs.backend.log_get_apxc_record
     read(theirs.log, "APXC", "HEADER")
     sums: Counter[str] = Counter()
     while (one := read(theirs.log, "APXC", "PERF")) is not None:
         for name, count in one["counters"].items():
             sums["FLIT" if "FLIT" in name else "STALL"] += int(count)
-    (said,) = [mark for mark in marks(run) if "APXC" in mark]
-    assert f"2 routers took {sums['FLIT']} flits and stalled {sums['STALL']} times" in said
-    assert "most at group 2, chassis 1, blade 2, node 3, of rank 2" in said
+    (note,) = [mark for mark in marks(run) if "APXC" in mark]
+    assert f"2 routers took {sums['FLIT']} flits and stalled {sums['STALL']} times" in note
+    assert "most at group 2, chassis 1, blade 2, node 3, of rank 2" in note
 
 
 def communicated(rank: int, waited: float) -> bytes:
@@ -192,13 +194,13 @@ def communicated(rank: int, waited: float) -> bytes:
 def test_waiting_before_collective_calls_is_told(tmp_path: Path) -> None:
     head = struct.pack("<QqqIxxxxdd", 7, 0, 280520118345, 1, 0.0, 0.0)
     records = [head, *(communicated(rank, 1.25) for rank in range(4))]
-    run, _ = made(tmp_path, {"APMPI": Module(1, records)})
+    run, _ = imported_run(tmp_path, {"APMPI": Module(1, records)})
     assert "ranks waited 5.000000 s for the last one before collective calls of MPI" in marks(run)
 
 
 def test_a_module_that_is_left_out_says_how_much_it_is(tmp_path: Path) -> None:
     some = struct.pack("<Qq", 5, 0) + bytes(8 * 11 + 8)
-    run, theirs = made(tmp_path, {"BG/Q": Module(2, [some])})
+    run, theirs = imported_run(tmp_path, {"BG/Q": Module(2, [some])})
     size = theirs.modules["BG/Q"]["len"]
     assert f"module BG/Q, version 2, is left out; records: 1, bytes in the log: {size}" in marks(
         run
@@ -207,5 +209,5 @@ def test_a_module_that_is_left_out_says_how_much_it_is(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("module", ["DFS", "DAOS", "APXC"])
 def test_a_newer_version_is_named(tmp_path: Path, module: str) -> None:
-    run, _ = made(tmp_path, {module: Module(99, [bytes(4096)])})
+    run, _ = imported_run(tmp_path, {module: Module(99, [bytes(4096)])})
     assert any(f"module {module}, version 99, cannot be read" in mark for mark in marks(run))

@@ -100,8 +100,8 @@ def test_every_event_is_a_call_in_its_thread(sample: Path) -> None:
                 expected[(one["pid"], one["tid"], one["name"], *times)] += 1
     started = base.sql("select started from runs").fetchall()[0][0]
     select = "select pid, thread, op, c.start, duration from calls c join processes using (process)"
-    found = Counter((*row[:3], row[3] + started, row[4]) for row in base.sql(select).fetchall())
-    assert found == expected
+    calls = Counter((*row[:3], row[3] + started, row[4]) for row in base.sql(select).fetchall())
+    assert calls == expected
 
 
 def test_processes_files_and_what_is_missing_are_said(sample: Path) -> None:
@@ -117,7 +117,7 @@ def test_processes_files_and_what_is_missing_are_said(sample: Path) -> None:
     assert base.sql(folders).fetchall() == [("/tmp/sample/out/",)]
     marks = dict(base.sql("select detail, value from marks where kind = 'dftracer'").fetchall())
     assert marks["left out: calls of fork"] == 1
-    assert any("results of opens" in said for said in marks)
+    assert any("results of opens" in mark for mark in marks)
     shown = fathom("show", sample)
     assert shown.returncode == 0
     assert "results of opens" in shown.stdout
@@ -163,7 +163,7 @@ def test_layers_nest_by_the_times_of_a_thread(tmp_path: Path) -> None:
     ]
     marks = dict(base.sql("select detail, value from marks where kind = 'dftracer'").fetchall())
     assert marks["left out: calls of cudaMemcpy"] == 1
-    assert [often for said, often in marks.items() if "neither files nor bytes" in said] == [1]
+    assert [often for mark, often in marks.items() if "neither files nor bytes" in mark] == [1]
 
 
 def test_version_1_and_traces_without_arguments_are_read(tmp_path: Path) -> None:
@@ -225,9 +225,9 @@ BAD = {
 def test_what_is_no_trace_is_refused(tmp_path: Path, what: str) -> None:
     path = tmp_path / "t.pfw"
     path.write_bytes(BAD[what][0])
-    said = traces.refused("dftracer", path, tmp_path / "bad")
-    assert f"{path}: " in said
-    assert BAD[what][1] in said
+    message = traces.refused("dftracer", path, tmp_path / "bad")
+    assert f"{path}: " in message
+    assert BAD[what][1] in message
 
 
 def test_a_refusal_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
@@ -289,13 +289,13 @@ def test_names_without_a_directory_are_said_to_have_none(tmp_path: Path) -> None
     files = []
     for rank in range(3):
         who = {"pid": 7 + rank, "tid": 7 + rank}
-        said = {**HOST, **who, "name": "PR", "args": {"name": "rank", "value": str(rank)}}
+        named = {**HOST, **who, "name": "PR", "args": {"name": "rank", "value": str(rank)}}
         times = [(20_000 * at + 300 * rank, 10 if at == 9 else 15_000) for at in range(10)]
         opens = [
             event("open", "POSIX", *when, type=3, args={"fhash": f"f{rank}", "flags": 0}, **who)
             for when in times
         ]
-        rows = [{**HOST, **who}, said, {**file(f"f{rank}", f"name{rank}"), **who}, *opens]
+        rows = [{**HOST, **who}, named, {**file(f"f{rank}", f"name{rank}"), **who}, *opens]
         files.append(written(tmp_path, *rows, name=f"{rank}.pfw"))
     imported(tmp_path, *files)
     shown = fathom("show", tmp_path / "dftracer.fathom", "--findings")

@@ -28,7 +28,7 @@ def fathom(*words: object, cache: Path, **more: Any) -> subprocess.CompletedProc
     )
 
 
-def kept(cache: Path) -> list[Path]:
+def cached_runs(cache: Path) -> list[Path]:
     return sorted((cache / "fathom" / "imported").glob("*/*/*.fathom"))
 
 
@@ -39,16 +39,16 @@ def test_a_log_is_imported_once_and_anew_when_it_changes(tmp_path: Path) -> None
     assert shown.returncode == 0, shown.stderr
     assert shown.stdout.startswith("job: ")
     assert SEEN in shown.stdout
-    (first,) = kept(cache)
-    made = (first / "run.json").stat().st_ino
+    (first,) = cached_runs(cache)
+    inode = (first / "run.json").stat().st_ino
     again = fathom("query", log, "--sql", "select ranks from runs", cache=cache)
     assert again.stdout.split() == ["ranks", "4"], again.stderr
-    assert kept(cache) == [first]
-    assert (first / "run.json").stat().st_ino == made
+    assert cached_runs(cache) == [first]
+    assert (first / "run.json").stat().st_ino == inode
     shutil.copy(sample("noposixopens"), log)
     changed = fathom("query", log, "--sql", "select ranks from runs", cache=cache)
     assert changed.returncode == 0, changed.stderr
-    (second,) = kept(cache)
+    (second,) = cached_runs(cache)
     assert second != first
     assert sorted(tmp_path.iterdir()) == [cache, log]
 
@@ -65,7 +65,7 @@ def test_commands_that_take_a_run_take_a_log(tmp_path: Path, command: tuple[str,
     shutil.copy(sample(SMALL), log)
     done = fathom(*(word.format(log) for word in command), cache=cache, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert len(kept(cache)) == 1
+    assert len(cached_runs(cache)) == 1
 
 
 def one_line(done: subprocess.CompletedProcess[str]) -> str:
@@ -77,9 +77,9 @@ def one_line(done: subprocess.CompletedProcess[str]) -> str:
 def test_where_nothing_can_be_kept_one_line_says_so(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     cache.write_text("no folder")
-    said = one_line(fathom("show", sample(SMALL), cache=cache))
-    assert "cannot be kept there" in said
-    assert "XDG_CACHE_HOME" in said
+    message = one_line(fathom("show", sample(SMALL), cache=cache))
+    assert "cannot be kept there" in message
+    assert "XDG_CACHE_HOME" in message
 
 
 def test_a_full_cache_gets_one_line_and_keeps_nothing(tmp_path: Path) -> None:
@@ -90,14 +90,14 @@ def test_a_full_cache_gets_one_line_and_keeps_nothing(tmp_path: Path) -> None:
         ["bash", "-c", limited], capture_output=True, text=True, timeout=240, check=False, env=environment
     )  # fmt: skip
     assert "File too large" in one_line(done)
-    assert not kept(cache)
+    assert not cached_runs(cache)
 
 
 def test_a_damaged_log_gets_the_line_of_import_and_keeps_nothing(tmp_path: Path) -> None:
     log, cache = tmp_path / "job.darshan", tmp_path / "cache"
     log.write_bytes(sample(SMALL).read_bytes()[:900])
     assert str(log) in one_line(fathom("show", log, cache=cache))
-    assert not kept(cache)
+    assert not cached_runs(cache)
     assert not list((cache / "fathom" / "imported").iterdir())
 
 
@@ -122,5 +122,5 @@ def test_a_permission_that_lacks_is_named(tmp_path: Path, what: str) -> None:
     words = [*unprivileged(), str(paths.FATHOM), "show", str(named)]
     done = subprocess.run(words, capture_output=True, text=True, timeout=240, check=False)
     place.chmod(0o700)
-    said = one_line(done)
-    assert said.startswith(f"fathom: {named}") and "Permission denied" in said
+    message = one_line(done)
+    assert message.startswith(f"fathom: {named}") and "Permission denied" in message

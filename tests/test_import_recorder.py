@@ -83,10 +83,10 @@ def test_every_call_is_where_recorders_own_reader_has_it(place: Path) -> None:
     select = """
         select rank, op, parent is not null, f.path, c.start / 1e9, c.duration / 1e9
         from calls c left join files f using (file) order by rank, c.start, c.duration desc"""
-    found = base.sql(select).fetchall()
-    assert [row[:3] for row in found] == [row[:3] for row in expected]
+    calls = base.sql(select).fetchall()
+    assert [row[:3] for row in calls] == [row[:3] for row in expected]
     # Its times are from each rank's own begin; the run's are from that of the metadata, which are the same here.
-    for ours, theirs in zip(found, expected, strict=True):
+    for ours, theirs in zip(calls, expected, strict=True):
         # Of MPI-IO's calls Recorder names the file in the open alone.
         assert ours[3] == theirs[3] or ours[1].startswith("MPI_File")
         # Ticks that its reader loses between a call and those inside are put back: a few of 100 ns.
@@ -99,7 +99,7 @@ def test_mpi_io_has_its_file_bytes_and_posix_inside(place: Path) -> None:
         select c.op, regexp_replace(f.path, '.*/', ''), c.size, c.file_offset, p.op, p.layer
         from calls c join files f using (file) join calls p on p.id = c.parent
         where c.op like 'p%' and p.layer = 'mpiio' and c.rank = 1 order by c.start"""
-    found = tables.connect(place / "each.fathom").sql(select).fetchall()
+    calls = tables.connect(place / "each.fathom").sql(select).fetchall()
     whole = [
         ("pwrite", "shared", 8192, 8192 * (2 * i + 1), "MPI_File_write_at_all", "mpiio")
         for i in range(4)
@@ -108,7 +108,7 @@ def test_mpi_io_has_its_file_bytes_and_posix_inside(place: Path) -> None:
         ("pwrite", "shared", 4000, 100000 + 4000 * (2 * i + 1), "MPI_File_write_at", "mpiio")
         for i in range(3)
     ]
-    assert found == [*whole, *part, ("pread", "shared", 8192, 0, "MPI_File_read_at", "mpiio")]
+    assert calls == [*whole, *part, ("pread", "shared", 8192, 0, "MPI_File_read_at", "mpiio")]
     select = """
         select op, sum(size), sum(bytes), count(*), any_value(regexp_replace(f.path, '.*/', ''))
         from calls join files f using (file) where layer = 'mpiio' and size is not null and rank = 1
@@ -127,8 +127,8 @@ def test_collective_calls_are_told_from_independent_ones(place: Path) -> None:
         took[name] += float(ended) - float(began)
     data = [name for name in took if name.startswith(("MPI_File_read", "MPI_File_write"))]
     share = took["MPI_File_write_at_all"] / sum(took[name] for name in data)
-    said = library(open_run(place / "each.fathom")).collective
-    assert said == pytest.approx(share, rel=1e-3)
+    share_said = library(open_run(place / "each.fathom")).collective
+    assert share_said == pytest.approx(share, rel=1e-3)
 
 
 def test_merged_tables_are_the_same_run(place: Path, tmp_path: Path) -> None:
@@ -141,18 +141,18 @@ def test_what_recorder_cannot_know_is_said(place: Path, capsys: pytest.CaptureFi
     select = "select detail, value from marks where kind = 'recorder'"
     marks = dict(tables.connect(run).sql(select).fetchall())
     assert marks[f"left out: calls of {LEFT}"] == 2
-    assert any("how far ranks are apart" in said for said in marks)
-    assert not any("several threads" in said for said in marks)
+    assert any("how far ranks are apart" in mark for mark in marks)
+    assert not any("several threads" in mark for mark in marks)
     assert main(["show", str(run)]) == 0
-    said = capsys.readouterr().out
-    assert "each: imported from Recorder\n" in said
-    assert "results are not recorded" in said
-    assert f"left out: calls of {LEFT} (2 times)" in said
+    page = capsys.readouterr().out
+    assert "each: imported from Recorder\n" in page
+    assert "results are not recorded" in page
+    assert f"left out: calls of {LEFT} (2 times)" in page
     assert main(["show", str(run), "--findings"]) == 0
     # The ranks do touch the same bytes, in the order of a barrier; no clock here and no communicator says so.
-    said = capsys.readouterr().out
-    assert "Findings:" in said
-    assert "in no order" not in said
+    page = capsys.readouterr().out
+    assert "Findings:" in page
+    assert "in no order" not in page
 
 
 def words(*numbers: int) -> bytes:
@@ -204,9 +204,9 @@ BAD: dict[str, tuple[str, bytes | None, str]] = {
 
 
 def refused(trace: Path, says: str) -> None:
-    said = traces.refused("recorder", trace, trace.parent / "bad")
-    assert f"{trace}: " in said
-    assert says in said
+    message = traces.refused("recorder", trace, trace.parent / "bad")
+    assert f"{trace}: " in message
+    assert says in message
 
 
 @pytest.mark.parametrize("what", BAD)
@@ -233,9 +233,9 @@ def test_a_refusal_is_one_line_and_leaves_nothing(
     )
     for named, status, says in cases:
         assert main(["import", "recorder", *map(str, named), "-o", str(tmp_path / "bad")]) == status
-        said = capfd.readouterr().err
-        assert says in said
-        assert len(said.strip().splitlines()) == 1
+        message = capfd.readouterr().err
+        assert says in message
+        assert len(message.strip().splitlines()) == 1
         assert not list(tmp_path.glob("bad*"))
 
 
@@ -274,12 +274,12 @@ def packed(data: bytes, size: int | None = None) -> bytes:
 
 
 def unpacked(data: bytes) -> list[bytes]:
-    found = []
+    blocks = []
     while data:
         size, _ = SIZES.unpack_from(data)
-        found.append(zlib.decompress(data[SIZES.size : SIZES.size + size]))
+        blocks.append(zlib.decompress(data[SIZES.size : SIZES.size + size]))
         data = data[SIZES.size + size :]
-    return found
+    return blocks
 
 
 def damaged(good: bytes, chance: random.Random) -> bytes:
@@ -374,10 +374,10 @@ def test_calls_of_version_3_are_those_of_recorders_own_reader(new: Any) -> None:
     select = """
         select rank, op, f.path, c.start / 1e9, c.duration / 1e9
         from calls c left join files f using (file) order by rank, c.start, c.duration desc"""
-    found = new[0].sql(select).fetchall()
-    assert [row[:2] for row in found] == [(int(row[0]), NAMES.get(row[2], row[2])) for row in words]
+    calls = new[0].sql(select).fetchall()
+    assert [row[:2] for row in calls] == [(int(row[0]), NAMES.get(row[2], row[2])) for row in words]
     late = 0
-    for ours, theirs in zip(found, words, strict=True):
+    for ours, theirs in zip(calls, words, strict=True):
         path = next((word for word in theirs[5:] if word.startswith("/")), ours[2])
         assert ours[2] == path
         late += abs(ours[3] - float(theirs[3])) > 1e-5
@@ -385,7 +385,7 @@ def test_calls_of_version_3_are_those_of_recorders_own_reader(new: Any) -> None:
     assert late > 100
     assert all(
         float(row[3]) == pytest.approx(ours[3], abs=1e-6)
-        for row, ours in zip(words[:8], found[:8], strict=True)
+        for row, ours in zip(words[:8], calls[:8], strict=True)
     )
 
 

@@ -37,11 +37,11 @@ def refused(place: Path, *words: object, as_: Sequence[str] = ()) -> str:
         [*as_, paths.FATHOM, "import", *map(str, words)],
         capture_output=True, cwd=place, timeout=120, check=False,
     )  # fmt: skip
-    said = done.stderr.decode()
-    assert done.returncode in (2, 3), said
-    assert said.endswith("\n") and said[:-1].isprintable(), said
+    message = done.stderr.decode()
+    assert done.returncode in (2, 3), message
+    assert message.endswith("\n") and message[:-1].isprintable(), message
     assert not done.stdout and sorted(place.rglob("*")) == before
-    return said
+    return message
 
 
 @pytest.mark.parametrize("tool", TOOLS)
@@ -58,8 +58,8 @@ def test_no_right_and_no_room(tmp_path: Path, tool: str) -> None:
     log.write_bytes(good(tool))
     assert "File too large" in refused(tmp_path, tool, log, "-o", "run", as_=FULL)
     log.chmod(0)
-    said = refused(tmp_path, tool, log, "-o", "run", as_=USER)
-    assert f"{log}: Permission denied" in said
+    message = refused(tmp_path, tool, log, "-o", "run", as_=USER)
+    assert f"{log}: Permission denied" in message
 
 
 def test_a_directory_that_is_named_by_a_dot_has_a_name(
@@ -83,8 +83,8 @@ def test_what_is_in_the_way(tmp_path: Path) -> None:
     log.write_bytes(good("strace"))
     link.symlink_to("nowhere")
     assert "link.fathom exists; name another" in refused(tmp_path, "strace", log, "-o", "link")
-    said = refused(tmp_path, "strace", log, "-o", closed / "run", as_=USER)
-    assert "Permission denied" in said and "closed/run" in said
+    message = refused(tmp_path, "strace", log, "-o", closed / "run", as_=USER)
+    assert "Permission denied" in message and "closed/run" in message
     assert "no\\nlog: there is no such file" in refused(tmp_path, "strace", "no\nlog")
     assert "name too long" in refused(tmp_path, "strace", log, "-o", "n" * 300)
     assert "log is named twice" in refused(tmp_path, "strace", log, log, "-o", "run")

@@ -86,5 +86,5 @@ def test_a_module_whose_slots_stay_closed_is_named(tmp_path: Path) -> None:
     )
     assert done == expected
     notes = tables.ask(tables.connect(run), "select detail from marks where kind = 'note'")
-    said = [note for (note,) in notes if "cannot be made writable (errno 1)" in note]
-    assert len(said) == 1 and "calls of the program and of " in said[0], notes
+    closed = [note for (note,) in notes if "cannot be made writable (errno 1)" in note]
+    assert len(closed) == 1 and "calls of the program and of " in closed[0], notes

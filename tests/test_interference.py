@@ -52,20 +52,20 @@ def test_two_runs_at_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> 
     names = ("wide", "narrow", "wide.alone", "narrow.alone")
     runs = [str(tmp_path / name) for name in names]
     assert main(["landscape", *runs, "--interference", "--json"]) == 0
-    said = json.loads(capfd.readouterr().out)
-    assert said["together"] == [["narrow", "wide"]]
+    content = json.loads(capfd.readouterr().out)
+    assert content["together"] == [["narrow", "wide"]]
     # MPI's own memory is one more store of both: whether it is slower depends on the processors.
-    files = [one for one in said["interference"] if one["server"] != "/dev/shm"]
-    found = {(one["run"], one["server"]): one for one in files}
-    assert found.keys() == {("wide", str(all_four[0])), ("narrow", str(all_four[0]))}
-    alone = {row["run"]: row["alone"] for row in said["runs"]}
+    files = [one for one in content["interference"] if one["server"] != "/dev/shm"]
+    effects = {(one["run"], one["server"]): one for one in files}
+    assert effects.keys() == {("wide", str(all_four[0])), ("narrow", str(all_four[0]))}
+    alone = {row["run"]: row["alone"] for row in content["runs"]}
     assert alone == dict(zip(names, ("wide.alone", "narrow.alone", None, None), strict=True))
     written = {
-        (row["run"], Path(row["server"]).name): row["bytes_written"] for row in said["servers"]
+        (row["run"], Path(row["server"]).name): row["bytes_written"] for row in content["servers"]
     }
     whole = 4 * 512 * 65536
     assert [written["wide", f"s{n}"] for n in range(4)] == [whole // 4] * 4
     assert written["narrow", "s0"] == 4 * 64 * 65536 and ("narrow", "s1") not in written
     # Two queue for what one had alone: both lose, whoever was there first.
-    assert all(one["lost_seconds"] > 0 for one in found.values())
-    assert any("leave " in line and "3 servers" in line for line in said["advice"])
+    assert all(one["lost_seconds"] > 0 for one in effects.values())
+    assert any("leave " in line and "3 servers" in line for line in content["advice"])

@@ -80,11 +80,11 @@ def check_own(run: Run) -> None:
         text += f"select {columns} from inside_own where layer <> 'fathom' order by id"
         return run.sql(text, regions=True, talk=False).to_pylist()
 
-    told, climbed = rows("latency/told"), rows("latency/climbed")
+    packed, climbed = rows("latency/packed_own"), rows("latency/climbed_own")
     requests = Counter(row["own"] for row in climbed if row["alone"] is not None)
     for row in climbed:
         row["alone"] = None if row["alone"] is None else requests[row["own"]] == 1
-    assert told == climbed and told
+    assert packed == climbed and packed
 
 
 @pytest.mark.parametrize(

@@ -57,12 +57,12 @@ def test_a_filter_that_kills_lets_the_program_end(tmp_path: Path, way: str, coun
 def test_what_memory_has_no_room_for_is_counted(tmp_path: Path) -> None:
     connection = limited(tmp_path, "prctl", 6_000_000)
     assert tables.ask(connection, WRITES) == [[6_000_000, 6_000_000 * 64]]
-    events, said = tables.ask(
+    events, notes = tables.ask(
         connection,
         """select (select count(*) from calls where op = 'pwrite'),
             (select count(*) from marks where detail like 'seccomp: shared memory for rows is full%')""",
     )[0]
-    assert 500_000 < events < 6_000_000 and said == 1
+    assert 500_000 < events < 6_000_000 and notes == 1
     assert not invariants.broken(connection, finished=False, whole=False)
 
 

@@ -50,7 +50,7 @@ def run(
     return million.make(folder / "many.fathom", ranks, request.param == "traced")
 
 
-def said(capsys: pytest.CaptureFixture[str], *words: object) -> str:
+def output(capsys: pytest.CaptureFixture[str], *words: object) -> str:
     """What a command prints."""
     capsys.readouterr()
     assert main([str(word) for word in words]) == 0
@@ -63,8 +63,8 @@ def is_page(text: str) -> bool:
 
 
 def test_the_page_and_its_sums(run: million.Many, capsys: pytest.CaptureFixture[str]) -> None:
-    assert is_page(said(capsys, "show", run.path))
-    page = json.loads(said(capsys, "show", run.path, "--json", "--top", 10))
+    assert is_page(output(capsys, "show", run.path))
+    page = json.loads(output(capsys, "show", run.path, "--json", "--top", 10))
     (layer,) = page["layers"]
     writes = next(row for row in page["functions"] if row["op"] == "pwrite")
     assert (layer["calls"], layer["bytes"]) == (million.CALLS * run.ranks, run.bytes)
@@ -77,15 +77,15 @@ def test_the_page_and_its_sums(run: million.Many, capsys: pytest.CaptureFixture[
 
 
 def test_by_rank(run: million.Many, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = json.loads(said(capsys, "show", run.path, "--by", "rank", "--top", 3, "--json"))
+    rows = json.loads(output(capsys, "show", run.path, "--by", "rank", "--top", 3, "--json"))
     assert [(row["rank"], row["bytes"], row["seconds"]) for row in rows] == [
         (rank, million.BYTES, OWN_SECONDS) for rank in range(3)
     ]
 
 
 def test_a_landscape(run: million.Many, capsys: pytest.CaptureFixture[str]) -> None:
-    assert is_page(said(capsys, "landscape", run.path))
-    (row,) = json.loads(said(capsys, "landscape", run.path, "--json"))["runs"]
+    assert is_page(output(capsys, "landscape", run.path))
+    (row,) = json.loads(output(capsys, "landscape", run.path, "--json"))["runs"]
     assert (row["ranks_seen"], row["bytes_written"]) == (run.ranks, run.bytes)
     assert [row["io_seconds"], row["io_most_seconds"]] == pytest.approx(
         [OWN_SECONDS, OWN_SECONDS], rel=ROUNDED
@@ -98,7 +98,7 @@ def test_a_landscape(run: million.Many, capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_a_difference(run: million.Many, capsys: pytest.CaptureFixture[str]) -> None:
-    text = said(capsys, "diff", run.path, run.path)
+    text = output(capsys, "diff", run.path, run.path)
     assert is_page(text) and f"without any difference: {run.ranks:,}" in text
     found = json.loads(said(capsys, "diff", run.path, run.path, "--json", "--top", 3))
     assert [row["seconds_a"] for row in found["whole"][:3]] == pytest.approx(
@@ -114,7 +114,7 @@ def test_a_difference(run: million.Many, capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_other_pages(run: million.Many, capsys: pytest.CaptureFixture[str]) -> None:
-    assert is_page(said(capsys, "show", run.path, "--findings"))
+    assert is_page(output(capsys, "show", run.path, "--findings"))
     if run.traced:  # these need calls
         assert is_page(said(capsys, "patterns", run.path))
         (pattern,) = json.loads(said(capsys, "patterns", run.path, "--json"))["patterns"]
@@ -125,8 +125,8 @@ def test_other_pages(run: million.Many, capsys: pytest.CaptureFixture[str]) -> N
 
 @pytest.mark.parametrize("name", ["overview", "breakdown", "files", "slowest", "servers"])
 def test_an_answer_of_the_ui(run: million.Many, name: str) -> None:
-    found = screens.ask_written(Runs([run.path]), name, {"run": "many"})
-    assert len(found) < 100_000
+    written = screens.ask_written(Runs([run.path]), name, {"run": "many"})
+    assert len(written) < 100_000
 
 
 def test_tiles(run: million.Many) -> None:
@@ -164,9 +164,9 @@ class Counting(Run):
     rows = 0
 
     def sql(self, text: str, **values: Any) -> pa.Table:
-        found = super().sql(text, **values)
-        self.rows += found.num_rows
-        return found
+        table = super().sql(text, **values)
+        self.rows += table.num_rows
+        return table
 
 
 def rows_of(path: Path, ranks: int) -> tuple[int, int]:

@@ -70,8 +70,8 @@ def assert_whole(run: Path) -> Any:
         connection, "select node, list(rank order by rank) from processes group by 1 order by 1"
     )
     assert sorted(ranks for _, ranks in rows) == [[0], [1]]
-    said = "select kind, detail from marks where kind in ('agent', 'missing ranks', 'missing node part')"
-    assert tables.ask(connection, said) == []
+    losses = "select kind, detail from marks where kind in ('agent', 'missing ranks', 'missing node part')"
+    assert tables.ask(connection, losses) == []
     return connection
 
 
@@ -199,8 +199,8 @@ def test_two_nodes_collected(tmp_path: Path, mpi: str) -> None:
     with nodes.slurm(tmp_path / "c", ["twin", "twin"]) as cluster:
         with collector(run, "--nodes", 2, "--listen", "127.0.0.1:0") as (where, process):
             turns(cluster, mpi, f"--sample 0.02 --collect {where} -o {cluster.nodes[0].local}/part")
-            _, said = process.communicate(timeout=60)
-        assert process.returncode == 0 and said.count(": whole, ") == 2, said
+            _, message = process.communicate(timeout=60)
+        assert process.returncode == 0 and message.count(": whole, ") == 2, message
         agents_gone(cluster.nodes[0].local / "part.fathom")
         disks = [contents(node.disk / "part.fathom") for node in cluster.nodes]
     assert contents(run) == disks[0] | disks[1]
@@ -256,11 +256,11 @@ def test_a_connection_that_breaks_goes_on(tmp_path: Path) -> None:
         address, _, key = where.partition("/")
         cutter = Cutter(int(address.rpartition(":")[2]), [3, 100, 1000, 40000, 100000])
         target = f"{cutter.address()}/{key}"
-        said = write(part, "--sample", 0.01, "--collect", target, count=300000)
-        assert " bytes sent to " in said, said
-        _, said = process.communicate(timeout=60)
-    assert process.returncode == 0, said
-    assert cutter.connections == 6 and said.count("the connection broke") >= 4, said
+        message = write(part, "--sample", 0.01, "--collect", target, count=300000)
+        assert " bytes sent to " in message, message
+        _, message = process.communicate(timeout=60)
+    assert process.returncode == 0, message
+    assert cutter.connections == 6 and message.count("the connection broke") >= 4, message
     assert contents(run) == contents(part)
     rows = tables.ask(tables.connect(run), "select count(*) from calls where op = 'pwrite'")
     assert rows == [[300000]]
@@ -271,8 +271,8 @@ def test_a_collector_that_is_not_there(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     part = tmp_path / "part.fathom"
-    said = write(part, env={"FATHOM_COLLECT": f"127.0.0.1:{port}/k"})
-    assert "not sent to 127.0.0.1" in said and str(part) in said
+    message = write(part, env={"FATHOM_COLLECT": f"127.0.0.1:{port}/k"})
+    assert "not sent to 127.0.0.1" in message and str(part) in message
     connection = tables.connect(part)
     assert tables.ask(connection, "select count(*) from calls where op = 'pwrite'") == [[10]]
     assert tables.ask(connection, "select count(*) from marks where kind = 'agent'") == [[1]]
@@ -287,11 +287,11 @@ def test_a_wrong_key_and_another_job_are_refused(tmp_path: Path) -> None:
             ("b", where, None),
             ("c", where, "is another than"),
         ):
-            said = write(tmp_path / name, "--collect", target)
+            message = write(tmp_path / name, "--collect", target)
             if reason:
-                assert reason in said and "not sent" in said
+                assert reason in message and "not sent" in message
             else:
-                assert " bytes sent to " in said
+                assert " bytes sent to " in message
     assert tables.ask(tables.connect(run), "select processes from runs") == [[1]]
 
 

@@ -15,9 +15,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the runs of all notebooks are."""
     asked = ("pandas", "polars", "nbclient", "ipykernel")
     needs.require([*needs.of_mpi("mpich"), *(f"python:{name}" for name in asked)])
-    made = tmp_path_factory.mktemp("notebooks")
-    notebooks.record(made)
-    return made
+    place = tmp_path_factory.mktemp("notebooks")
+    notebooks.record(place)
+    return place
 
 
 def shown(content: Any) -> list[dict[str, str]]:
@@ -31,12 +31,12 @@ def shown(content: Any) -> list[dict[str, str]]:
 @pytest.mark.parametrize("notebook", notebooks.NOTEBOOKS, ids=lambda path: path.stem)
 def test_every_cell_runs_and_shows_what_is_kept(notebook: Path, folder: Path) -> None:
     content = notebooks.executed(notebook, folder)
-    values, kept = shown(content), shown(notebooks.read(notebook))
+    values, stored = shown(content), shown(notebooks.read(notebook))
     assert all(values), [number for number, value in enumerate(values) if not value]
     assert any("image/png" in value for value in values)
-    said = "python -m harness.notebooks, in tests/"
-    assert [value.keys() for value in values] == [value.keys() for value in kept], said
-    assert str(paths.ROOT) not in notebook.read_text(encoding="utf-8"), said
+    hint = "python -m harness.notebooks, in tests/"
+    assert [value.keys() for value in values] == [value.keys() for value in stored], hint
+    assert str(paths.ROOT) not in notebook.read_text(encoding="utf-8"), hint
     if notebook.stem == "latency":  # exclusive times of calls add up to their times, it says
         sources = [cell.source for cell in notebooks.code(content)]
         (at,) = [n for n, source in enumerate(sources) if "exclusive.layers" in source]

@@ -61,8 +61,10 @@ def record(place: Path, ceph: cephfs.CephFS, name: str, *command: object) -> Pat
 
 def setting(ceph: cephfs.CephFS, osd: int, name: str) -> str:
     socket = ceph.at / "run" / f"osd.{osd}.asok"
-    said: dict[str, str] = json.loads(ceph.ceph("--admin-daemon", socket, "config", "get", name))
-    return said[name]
+    setting_: dict[str, str] = json.loads(
+        ceph.ceph("--admin-daemon", socket, "config", "get", name)
+    )
+    return setting_[name]
 
 
 def object_of(offset: int) -> int:
@@ -134,11 +136,11 @@ def test_bytes_of_each_osd_are_those_that_it_counted(written: Any) -> None:
     run, _, objects, _ = written
     connection = tables.connect(run)
     ours = dict(tables.ask(connection, OF_OSDS))
-    said = tables.ask(connection, "select detail from marks where kind = 'note'")
-    numbers = [list(map(int, re.findall(r"\d+", detail))) for [detail] in said]
+    notes = tables.ask(connection, "select detail from marks where kind = 'note'")
+    numbers = [list(map(int, re.findall(r"\d+", detail))) for [detail] in notes]
     assert len(numbers) == cephfs.OSDS
-    for osd, told, counted, bytes_told, bytes_counted in numbers:
-        assert told >= counted  # one that fails is told and not counted
+    for osd, requests, counted, bytes_told, bytes_counted in numbers:
+        assert requests >= counted  # one that fails is told and not counted
         assert bytes_told == bytes_counted
         assert ours.get(osd, 0) == bytes_counted
     for osd in set(objects.values()):
@@ -154,8 +156,8 @@ def test_queries_and_findings_name_the_slow_osd_and_its_calls(written: Any) -> N
     )
     worst = max(slowest, key=lambda row: row["seconds"])
     assert worst["server_name"].endswith(f"/osd.{late}") and worst["seconds"] >= DELAY
-    found = fathom("show", run, "--findings", "--json")
-    [finding] = [one for one in found if one["finding"] == "slow-server"]
+    findings = fathom("show", run, "--findings", "--json")
+    [finding] = [one for one in findings if one["finding"] == "slow-server"]
     assert f"/osd.{late}:" in finding["says"] and "its queue" in finding["says"]
     late_offsets = {n * UNIT for n in range(BLOCKS) if objects[object_of(n * UNIT)] == late}
     calls = ",".join(map(str, finding["calls"]))
@@ -187,7 +189,7 @@ def test_reads_are_joined_with_the_osd_that_they_waited_for(
 
 
 #: Writes the blocks that it is told, each waiting for its OSD.
-TOLD = f"""
+ANNOUNCED = f"""
 import os, sys
 file = os.open(sys.argv[1], os.O_RDWR | os.O_SYNC)
 for line in sys.stdin:
@@ -203,7 +205,7 @@ def test_a_program_that_runs_is_attached_with_its_osds_and_released(
     _, files, objects, late = written
     names = ("osd_op_history_size", "osd_op_history_duration")
     before = [setting(started_ceph, late, name) for name in names]
-    words = [sys.executable, "-c", TOLD, str(files / "whole")]
+    words = [sys.executable, "-c", ANNOUNCED, str(files / "whole")]
     with subprocess.Popen(
         words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as program:

@@ -84,14 +84,16 @@ def test_runs_of_the_page(words: list[str]) -> None:
 
 
 def test_commands_of_the_rows() -> None:
-    said = []
+    wrong_rows = []
     for line, commands, alone in in_rows():
-        said += [f"fathom {' '.join(words)}: {why}" for words in commands if (why := wrong(words))]
+        wrong_rows += [
+            f"fathom {' '.join(words)}: {why}" for words in commands if (why := wrong(words))
+        ]
         names = [words[0] for words in commands] + ["run"]
         for span in alone:
             if all(wrong([name, *shlex.split(span)]) for name in names):
-                said.append(f"{span}: of none of {', '.join(names)} in: {line[:60]}")
-    assert not said, "\n".join(said)
+                wrong_rows.append(f"{span}: of none of {', '.join(names)} in: {line[:60]}")
+    assert not wrong_rows, "\n".join(wrong_rows)
 
 
 @pytest.mark.parametrize(

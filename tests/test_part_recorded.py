@@ -18,7 +18,7 @@ WAYS = {
     "ranks": ("--ranks", "0"),
     "selection": ("--select", "{folder}/part.toml"),
 }
-SAID = {
+SENTENCES = {
     "ranks": f"1 of {RANKS} ranks was recorded; of the others nothing is known",
     "selection": "not to be told: of some ranks calls were recorded, those of others only counted",
 }
@@ -62,8 +62,8 @@ def in_steps(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     runs = [record(folder, "0", ["--level", "job"])]
     while len(runs) < 3:
         command = [paths.PYTHON, "-m", "fathom", "show", str(runs[-1]), "--next"]
-        said = subprocess.run(command, capture_output=True, text=True, check=True, cwd=folder)
-        words = said.stdout.split()
+        finished = subprocess.run(command, capture_output=True, text=True, check=True, cwd=folder)
+        words = finished.stdout.split()
         selection = folder / words[words.index("--select") + 1]
         runs.append(record(folder, str(len(runs)), ["--select", str(selection)]))
     return runs
@@ -72,8 +72,8 @@ def in_steps(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 def assert_of_the_ranks_recorded(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Files of rank 0 alone are known, of the others how often they called what."""
     content = page(run, capsys)
-    (said,) = content["answers"]["says"]["Which ranks?"]
-    assert said.startswith(SAID["selection"])
+    (sentence,) = content["answers"]["says"]["Which ranks?"]
+    assert sentence.startswith(SENTENCES["selection"])
     assert all(row["by_one"] is None and row["shared"] is None for row in content["file_counts"])
     assert main(["show", str(run)]) == 0
     shown = capsys.readouterr().out
@@ -95,8 +95,8 @@ def test_files_of_one_rank(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 def test_a_run_in_steps(in_steps: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
     counted, files, calls = in_steps
     for run in (counted, calls):
-        (said,) = page(run, capsys)["answers"]["says"]["Which ranks?"]
-        assert said.startswith(f"one of {RANKS} ranks, 0: ")
+        (sentence,) = page(run, capsys)["answers"]["says"]["Which ranks?"]
+        assert sentence.startswith(f"one of {RANKS} ranks, 0: ")
     assert_of_the_ranks_recorded(files, capsys)
     for row in collectives.operations(fathom.open(calls)).to_pylist():
         assert (row["ranks"], row["ranks_seen"], row["domains"]) == (RANKS, 1, "unknown")
@@ -115,8 +115,8 @@ def test_of_the_whole_it_is_known(
     rows = collectives.functions(run).to_pylist()
     assert rows and all("unknown" not in row["domains"] for row in rows)
     assert accesses.file_counts(run)["shared"].to_pylist() != [None]
-    (said,) = page(recorded["whole"], capsys)["answers"]["says"]["Which ranks?"]
-    assert f"of {RANKS} ranks, 0: 100 % of the bytes" in said
+    (sentence,) = page(recorded["whole"], capsys)["answers"]["says"]["Which ranks?"]
+    assert f"of {RANKS} ranks, 0: 100 % of the bytes" in sentence
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -139,8 +139,8 @@ def test_the_page_says_so(
     recorded: dict[str, Path], way: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     content = page(recorded[way], capsys)
-    (said,) = content["answers"]["says"]["Which ranks?"]
-    assert said.startswith(SAID[way])
+    (sentence,) = content["answers"]["says"]["Which ranks?"]
+    assert sentence.startswith(SENTENCES[way])
     assert all(row["by_one"] is None and row["shared"] is None for row in content["file_counts"])
     for row in content["collective_functions"]:
         assert (row["wait_seconds"], row["exchange_seconds"]) == (None, None)
@@ -158,27 +158,27 @@ def test_a_landscape_and_a_difference_say_so(
     recorded: dict[str, Path], way: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = str(recorded[way])
-    said = part.in_part(fathom.open(run), {})
-    assert said and said[0] in SAID[way] + " by operation"
+    sentences = part.in_part(fathom.open(run), {})
+    assert sentences and sentences[0] in SENTENCES[way] + " by operation"
     assert main(["landscape", run, "--json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)["runs"]
     assert (row["time_by"], row["bytes_by"], row["bytes_by_ranks"]) == ("unknown", "unknown", "")
-    assert set(said) <= set(row["notes"])
+    assert set(sentences) <= set(row["notes"])
     assert main(["diff", str(recorded["whole"]), run]) == 0
-    assert f"{way}: {said[0]}" in capsys.readouterr().out
+    assert f"{way}: {sentences[0]}" in capsys.readouterr().out
     assert part.in_part(fathom.open(recorded["whole"]), {}) == []
 
 
 def test_files_that_were_chosen_are_said(recorded: dict[str, Path]) -> None:
     """Of --files run.json alone knows."""
     chosen = {"configuration": {"files": ["*.bin", "!*.log"]}}
-    (said,) = part.in_part(fathom.open(recorded["whole"]), chosen)
-    assert said == "files were chosen (*.bin !*.log); of calls on others nothing is known"
+    (sentence,) = part.in_part(fathom.open(recorded["whole"]), chosen)
+    assert sentence == "files were chosen (*.bin !*.log); of calls on others nothing is known"
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_findings_that_compare_ranks_are_not_asked(recorded: dict[str, Path], way: str) -> None:
-    found = findings.find(fathom.open(recorded[way]), findings.catalogue())
-    assert {"one-rank", "few-aggregators", "uneven-ranks"} <= set(found.without["ranks"])
+    concluded = findings.find(fathom.open(recorded[way]), findings.catalogue())
+    assert {"one-rank", "few-aggregators", "uneven-ranks"} <= set(concluded.without["ranks"])
     whole = findings.find(fathom.open(recorded["whole"]), findings.catalogue())
     assert "ranks" not in whole.without

@@ -159,9 +159,9 @@ def name_of(pattern: dict[str, Any]) -> set[str]:
 
 @pytest.mark.parametrize("job", JOBS)
 def test_what_is_known_of_each_kernel(place: Path, job: str) -> None:
-    found = content(recorded(place, job))
+    page = content(recorded(place, job))
     for name, (grid, forms, shape) in JOBS[job][3].items():
-        patterns = [one for one in found["patterns"] if name in name_of(one)]
+        patterns = [one for one in page["patterns"] if name in name_of(one)]
         assert patterns, name
         for pattern in patterns:
             lines = pattern["hpf"]
@@ -169,10 +169,10 @@ def test_what_is_known_of_each_kernel(place: Path, job: str) -> None:
             (distribute,) = (line for line in lines if "DISTRIBUTE" in line)
             assert f"({forms})" in distribute, name
             assert pattern["key"].endswith(f" {shape}"), name
-    known = sum(one["features"]["bytes"] for one in found["patterns"] if is_regular(one))
-    assert found["explained"] == pytest.approx(known / found["bytes"])
+    known = sum(one["features"]["bytes"] for one in page["patterns"] if is_regular(one))
+    assert page["explained"] == pytest.approx(known / page["bytes"])
     if job != "chombo":
-        assert all(is_regular(one) for one in found["patterns"] if job in one["path"])
+        assert all(is_regular(one) for one in page["patterns"] if job in one["path"])
 
 
 @pytest.mark.parametrize("job", sorted(USES | STEPS))
@@ -229,19 +229,19 @@ def test_counters_alone_are_not_enough(place: Path, level: str) -> None:
 
 def boxes(one: Decomposition, rank: int) -> list[tuple[list[int], list[int]]]:
     """A rank's part as boxes: start and count of each."""
-    found: list[tuple[list[int], list[int]]] = [([], [])]
+    boxes_: list[tuple[list[int], list[int]]] = [([], [])]
     for some in one.parts[rank]:
-        found = [
+        boxes_ = [
             ([*start, first], [*count, n])
-            for start, count in found
+            for start, count in boxes_
             for first, n in decompositions.runs(some)
         ]
-    return found
+    return boxes_
 
 
-def plan(made: dict[str, list[Decomposition]], data: Path) -> str:
+def plan(decompositions_: dict[str, list[Decomposition]], data: Path) -> str:
     lines = []
-    for form, some in made.items():
+    for form, some in decompositions_.items():
         for one in some:
             extents = " ".join(map(str, one.extents))
             path = data / f"{one.name}.{form}"
@@ -262,7 +262,7 @@ def test_decompositions_of_a_real_program(tmp_path: Path, mpi: str) -> None:
     needs.require(needs.of_mpi(mpi))
     draw = random.Random(4)
     small: dict[str, Any] = {"longest": (200, 100, 12, 6), "room": 4}
-    made = {
+    decompositions_ = {
         "hdf5": [decompositions.decomposition(draw, f"a{i}", **small) for i in range(30)],
         "view": [decompositions.decomposition(draw, f"b{i}", decompositions.LINES, **small) for i in range(20)],
         "posix": [
@@ -271,27 +271,27 @@ def test_decompositions_of_a_real_program(tmp_path: Path, mpi: str) -> None:
         ],
     }  # fmt: skip
     (tmp_path / "data").mkdir()
-    (tmp_path / "plan").write_text(plan(made, tmp_path / "data"))
+    (tmp_path / "plan").write_text(plan(decompositions_, tmp_path / "data"))
     program = paths.PROGRAMS / "programs" / f"hdf5_decompose_{MPI[mpi]}"
-    found = content(record(tmp_path / "r", program, mpi, tmp_path / "plan"))
-    of = {Path(one["path"]).name: [] for one in found["patterns"]}
-    for one in found["patterns"]:
+    page = content(record(tmp_path / "r", program, mpi, tmp_path / "plan"))
+    of = {Path(one["path"]).name: [] for one in page["patterns"]}
+    for one in page["patterns"]:
         of[Path(one["path"]).name].append(one)
-    for form, some in made.items():
+    for form, some in decompositions_.items():
         for one in some:
             check(form, one, of[f"{one.name}.{form}"])
 
 
 def check(form: str, one: Decomposition, patterns: list[dict[str, Any]]) -> None:
-    said = (one.kinds, one.extents, [pattern["hpf"] for pattern in patterns])
+    context = (one.kinds, one.extents, [pattern["hpf"] for pattern in patterns])
     if form == "hdf5":
         (pattern,) = patterns
-        assert is_regular(pattern), said
-        assert expand(pattern) == one.elements(), said
+        assert is_regular(pattern), context
+        assert expand(pattern) == one.elements(), context
         return
     held: dict[int, set[int]] = {rank: set() for rank in one.parts}
     for pattern in patterns:
-        assert is_regular(pattern) or form == "posix", said
+        assert is_regular(pattern) or form == "posix", context
         if is_regular(pattern):
             for rank, some in to_bytes(pattern).items():
                 held[rank] |= some
@@ -305,6 +305,6 @@ def check(form: str, one: Decomposition, patterns: list[dict[str, Any]]) -> None
         for rank in one.parts
     }
     if all(is_regular(pattern) for pattern in patterns):
-        assert held == real, said
+        assert held == real, context
     if {*one.kinds} <= {"block", "whole"}:
-        assert all(is_regular(pattern) for pattern in patterns), said
+        assert all(is_regular(pattern) for pattern in patterns), context

@@ -60,9 +60,9 @@ def test_show_names_the_rank_and_the_server(planted_run: planted.Planted) -> Non
     words = [paths.FATHOM, "show", planted_run.path, "--findings", "--json"]
     done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
-    said = {one["finding"]: one["says"] for one in json.loads(done.stdout)}
-    assert said["slow-rank"].startswith(f"rank {planted_run.straggler} ")
-    assert said["slow-server"].startswith(f"{planted_run.hot}: ")
+    says = {one["finding"]: one["says"] for one in json.loads(done.stdout)}
+    assert says["slow-rank"].startswith(f"rank {planted_run.straggler} ")
+    assert says["slow-server"].startswith(f"{planted_run.hot}: ")
 
 
 def test_tables_are_those_of_the_packer(planted_run: planted.Planted, tmp_path: Path) -> None:
@@ -110,9 +110,9 @@ def test_too_few_calls_are_refused(tmp_path: Path) -> None:
 
 def test_the_first_screen_names_what_is_planted(planted_run: planted.Planted) -> None:
     runs = Runs([planted_run.path])
-    found = screens.ask(runs, "overview", {"run": "planted"})["landmarks"]
-    said = {one["kind"]: (one["sentence"], one["selection"]) for one in found}
-    call, rank, server = said["call"], said["rank"], said["server"]
+    landmarks = screens.ask(runs, "overview", {"run": "planted"})["landmarks"]
+    by_kind = {one["kind"]: (one["sentence"], one["selection"]) for one in landmarks}
+    call, rank, server = by_kind["call"], by_kind["rank"], by_kind["server"]
     assert call[0].startswith(f"pwrite of rank {planted_run.writer} took 900 ms")
     assert call[1] == {"call": str(planted_run.slow_write)}
     assert rank[0].startswith(f"rank {planted_run.straggler} spent")

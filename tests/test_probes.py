@@ -263,10 +263,10 @@ def test_nothing_of_silo_that_looks_like_io_is_forgotten() -> None:
     library = next(Path("/usr/lib").glob("*/libsiloh5.so"), None)
     if not library:
         pytest.skip("needs libsiloh5.so: libsilo-dev is not installed")
-    told = subprocess.run(
+    listing = subprocess.run(
         ["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True
     )
-    exported = {line.split()[-1].partition("@")[0] for line in told.stdout.splitlines()}
+    exported = {line.split()[-1].partition("@")[0] for line in listing.stdout.splitlines()}
     api = load_api(EXAMPLES / "silo.toml")
     rows = {symbol for call in api.calls for symbol in call.symbols()}
     forgotten = {

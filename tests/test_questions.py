@@ -84,18 +84,18 @@ def trace(kernel: Kernel, level: str, tmp: Path) -> Remembered:
     return Remembered(fathom.open(tmp / level))
 
 
-def same_at_every_level(found: Answers, kernel: Kernel) -> None:
-    assert kernel.stack[0] in [layer for layer, _ in found.library.layers]
+def same_at_every_level(replies: Answers, kernel: Kernel) -> None:
+    assert kernel.stack[0] in [layer for layer, _ in replies.library.layers]
     # Open MPI's own threads talk over sockets, which level job cannot tell from files.
-    if found.lines is not None or kernel.mpi == "mpich":
-        assert found.library.stack == kernel.stack
+    if replies.lines is not None or kernel.mpi == "mpich":
+        assert replies.library.stack == kernel.stack
     if kernel.stack == MPIIO and not kernel.besides:
-        assert found.library.collective == float("-m collective" in kernel.arguments)
-    assert (found.ranks.of, found.ranks.callers, found.ranks.by) == (4, 4, "bytes")
-    assert found.ranks.kind == kernel.moving
-    assert found.ranks.who == ([0] if kernel.moving == "one" else [0, 1, 2, 3])
-    assert 0 < found.time.least <= found.time.most <= 1
-    direct = {layer for layer, _ in found.library.layers}
+        assert replies.library.collective == float("-m collective" in kernel.arguments)
+    assert (replies.ranks.of, replies.ranks.callers, replies.ranks.by) == (4, 4, "bytes")
+    assert replies.ranks.kind == kernel.moving
+    assert replies.ranks.who == ([0] if kernel.moving == "one" else [0, 1, 2, 3])
+    assert 0 < replies.time.least <= replies.time.most <= 1
+    direct = {layer for layer, _ in replies.library.layers}
     assert kernel.besides in direct or not kernel.besides
 
 
@@ -113,19 +113,19 @@ def calls_near(source: Path, line: int, call: str) -> bool:
     return any(call in near for near in text[max(0, line - 4) : line + 3])
 
 
-def check_lines(found: Answers, kernel: Kernel, ranks: int = 4) -> None:
-    assert found.lines is not None
+def check_lines(replies: Answers, kernel: Kernel, ranks: int = 4) -> None:
+    assert replies.lines is not None
     for call in filter(None, (kernel.writes, kernel.reads)):
-        rows = [row for row in found.lines.to_pylist() if row["op"] == call]
+        rows = [row for row in replies.lines.to_pylist() if row["op"] == call]
         assert max(row["processes"] for row in rows) == ranks
         for row in rows:
             (source,) = SOURCES.rglob(Path(row["source"]).name)
             assert calls_near(source, row["line"], call.removesuffix("_all")), (row, call)
 
 
-def check_order(source: Remembered, found: Answers, kernel: Kernel) -> None:
+def check_order(source: Remembered, replies: Answers, kernel: Kernel) -> None:
     """Files are read back after they were written; the bursts lie between the first call and the last."""
-    when, slack = found.when, found.time.run_seconds / 100
+    when, slack = replies.when, replies.time.run_seconds / 100
     assert when.source == "calls"
     assert when.first is not None and when.last is not None
     assert when.bursts[0][0] >= when.first - slack
@@ -146,19 +146,19 @@ def check_order(source: Remembered, found: Answers, kernel: Kernel) -> None:
 )
 def test_the_answers_are_what_is_known(kernel: Kernel, tmp_path: Path) -> None:
     full = trace(kernel, "call", tmp_path)
-    found = answers(full)
-    same_at_every_level(found, kernel)
+    replies = answers(full)
+    same_at_every_level(replies, kernel)
     named = data_functions(full, kernel.stack[0])
     for kind, call in (("write", kernel.writes), ("read", kernel.reads)):
         assert call in named[kind] if call else not named[kind]
-    assert found.time.share is not None
-    check_lines(found, kernel)
-    check_order(full, found, kernel)
+    assert replies.time.share is not None
+    check_lines(replies, kernel)
+    check_order(full, replies, kernel)
     counted = answers(trace(kernel, "job", tmp_path))
     same_at_every_level(counted, kernel)
     assert counted.lines is None
     assert counted.time.share is None
-    assert set(counted.library.mpiio) == set(found.library.mpiio)
+    assert set(counted.library.mpiio) == set(replies.library.mpiio)
 
 
 # ATHENA-like: 2 steps of a collective restart file, 2 small files of 3 lines of 64 bytes by each rank, a private file
@@ -176,12 +176,12 @@ def test_who_made_posix_write_by_group_of_files(level: str, tmp_path: Path) -> N
     """Table VI of the paper that MPIProf's `<` is for, with events off and on."""
     (kernel,) = (one for one in KNOWN if one.name == "athena_mpiio")
     source = trace(kernel, level, tmp_path)
-    found = {
+    callers = {
         (row["caller"], row["file_group"]): (row["ranks"], row["files"], row["bytes"])
         for row in accesses.origins(source).to_pylist()
         if row["operation"] == "write" and row["layer"] == "posix"
     }
-    assert {key: found[key] for key in TABLE_VI} == TABLE_VI
+    assert {key: callers[key] for key in TABLE_VI} == TABLE_VI
     counted = source.sql("select sum(recorded)::bigint as n from counters where layer <> 'fathom'")[
         "n"
     ][0].as_py()
@@ -191,12 +191,12 @@ def test_who_made_posix_write_by_group_of_files(level: str, tmp_path: Path) -> N
 def test_who_made_posix_write_at_level_job(tmp_path: Path) -> None:
     """The same without files: MPIProf's own view."""
     (kernel,) = (one for one in KNOWN if one.name == "athena_mpiio")
-    found = {
+    callers = {
         row["caller"]: (row["ranks"], row["bytes"])
         for row in accesses.origins(trace(kernel, "job", tmp_path)).to_pylist()
         if row["operation"] == "write" and row["layer"] == "posix" and row["caller"]
     }
-    assert found == {
+    assert callers == {
         caller: (ranks, size) for (caller, _), (ranks, _, size) in TABLE_VI.items() if caller
     }
 
@@ -214,11 +214,11 @@ def test_processes_without_mpi(level: str, tmp_path: Path) -> None:
         check=True, timeout=120, stdout=subprocess.DEVNULL,
     )  # fmt: skip
     source = Remembered(fathom.open(tmp_path / "run"))
-    found = answers(source)
-    assert (found.library.stack, found.library.mpiio) == (["posix"], [])
+    replies = answers(source)
+    assert (replies.library.stack, replies.library.mpiio) == (["posix"], [])
     # Who of the readers gets how many samples is chance.
-    assert (found.ranks.unit, found.ranks.of) == ("process", 4)
-    assert found.ranks.kind in ("some", "all")
+    assert (replies.ranks.unit, replies.ranks.of) == ("process", 4)
+    assert replies.ranks.kind in ("some", "all")
     size = sum(path.stat().st_size for path in data.iterdir())
     rows = {
         row["operation"]: row
@@ -266,8 +266,8 @@ def test_two_steps_lead_from_counters_to_the_guilty_lines(kernel: Kernel, tmp_pa
         )
         source = Remembered(fathom.open(tmp_path / command[command.index("-o") + 1]))
         assert next_selection.level(source) == level
-    found = answers(source)
-    check_lines(found, kernel, 1 if kernel.moving == "one" else 4)
+    replies = answers(source)
+    check_lines(replies, kernel, 1 if kernel.moving == "one" else 4)
     # Little was looked at, all was counted.
     assert source.sql("select counted from runs")["counted"][0].as_py() > 0
     files = source.sql(
@@ -299,7 +299,7 @@ def test_a_program_that_is_stripped_is_said_to_be(
     for words in (compiled, [paths.FATHOM, "run", "--no-show", "-o", run, program, tmp_path / "f"]):
         subprocess.run([str(word) for word in words], check=True, timeout=120)
     assert main(["show", str(run)]) == 0
-    said = " ".join(capsys.readouterr().out.split())
+    page = " ".join(capsys.readouterr().out.split())
     why = "(in short_read: no line or function is known, it is stripped; fathom doctor PROGRAM"
-    assert (why in said) == (options == "-s")
-    assert ("short_read.c:" in said) == (options == "-g")
+    assert (why in page) == (options == "-s")
+    assert ("short_read.c:" in page) == (options == "-g")

@@ -125,12 +125,12 @@ def test_runs_side_by_side_say_it_too(
         .sql("select sum(calls) as calls from counters where layer = 'posix'")
         .to_pylist()
     )
-    found = json.loads(capsys.readouterr().out)
+    content = json.loads(capsys.readouterr().out)
     if command == "diff":
-        layers = {row["layer"]: row["calls_b"] for row in found["layer"]}
+        layers = {row["layer"]: row["calls_b"] for row in content["layer"]}
         assert layers["posix"] == everything["calls"]
     else:
-        assert found["runs"][0]["left_out_calls"] == 0
+        assert content["runs"][0]["left_out_calls"] == 0
 
 
 def test_a_program_that_moves_nothing_of_its_own(

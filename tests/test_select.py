@@ -79,8 +79,8 @@ def rows(connection: Any, where: str) -> Counter[Any]:
 
 
 def totals(connection: Any) -> list[Any]:
-    found: list[Any] = connection.execute(TOTALS).fetchall()
-    return found
+    sums: list[Any] = connection.execute(TOTALS).fetchall()
+    return sums
 
 
 def short(name: Path, difference: Counter[Any]) -> str:
@@ -145,9 +145,9 @@ def selected(tmp: Path, text: str, *words: object) -> Any:
     return record(tmp / "run", [SELECTED, tmp / "d", *words], "--select", tmp / "s.toml")
 
 
-def without_directory(found: Counter[Any]) -> Counter[Any]:
+def without_directory(counts: Counter[Any]) -> Counter[Any]:
     out: Counter[Any] = Counter()
-    for row, count in found.items():
+    for row, count in counts.items():
         name = row[4] and re.sub(r"^.*/d\b", "", row[4])
         out[(*row[:4], name, *row[5:])] += count
     return out
@@ -173,26 +173,26 @@ def test_lines_of_a_file(full: Any, tmp_path: Path) -> None:
 
 def test_without_a_table_that_takes_them_calls_are_not_counted(tmp_path: Path) -> None:
     connection = selected(tmp_path, '[file]\nfiles = ["*.rst"]\noperations = "write"\n')
-    found = connection.execute(
+    calls = connection.execute(
         "select op, regexp_extract(path, '[^/]*$'), sum(calls)::int, sum(recorded)::int from counters"
         " join files using (file) where layer <> 'fathom' group by all order by all"
     ).fetchall()
-    assert found == [("pwrite", "a.rst", 15, 0), ("pwrite", "c.rst", 3, 0)]
+    assert calls == [("pwrite", "a.rst", 15, 0), ("pwrite", "c.rst", 3, 0)]
 
 
 def test_a_window_of_time(tmp_path: Path) -> None:
     connection = selected(tmp_path, '[job]\n[call]\ntime = "0.4-1000"\n', 0.8)
-    found = connection.execute(
+    calls = connection.execute(
         "select op, count(*)::int, min(c.start - p.start) > 4e8 from calls c join processes p using"
         " (process) where layer = 'posix' group by all order by all"
     ).fetchall()
-    assert found == [("close", 3, True), ("fsync", 2, True), ("pwrite", 19, True)]
+    assert calls == [("close", 3, True), ("fsync", 2, True), ("pwrite", 19, True)]
     closed = selected_again(tmp_path, '[job]\n[call]\ntime = "-0.4"\n', 0.8)
-    found = closed.execute(
+    calls = closed.execute(
         "select op, count(*)::int, max(c.start - p.start) < 4e8 from calls c join processes p using"
         " (process) where layer = 'posix' and op in ('pwrite', 'pread', 'close') group by all order by all"
     ).fetchall()
-    assert found == [("pread", 4, True), ("pwrite", 13, True)]
+    assert calls == [("pread", 4, True), ("pwrite", 13, True)]
     assert [row[1:] for row in totals(connection)] == [row[1:] for row in totals(closed)]
 
 
@@ -216,10 +216,10 @@ def test_python_and_its_regions(tmp_path: Path) -> None:
     )
     command: list[object] = [paths.PYTHON, script, tmp_path / "f"]
     connection = record(tmp_path / "run", command, "--select", tmp_path / "s.toml")
-    found = connection.execute(
+    calls = connection.execute(
         "select op, file_offset from calls where layer in ('posix', 'user') order by start"
     ).fetchall()
-    assert found == [("checkpoint", None), ("pwrite", 8)]
+    assert calls == [("checkpoint", None), ("pwrite", 8)]
     assert connection.execute(
         "select sum(calls)::int from counters where op = 'pwrite'"
     ).fetchone() == (3,)
@@ -241,22 +241,22 @@ KERNEL = ["-c", "1", "8", "8", "8", "2", "2", "1"]
 
 
 def kernel(stack: str, name: str, tmp: Path) -> tuple[list[object], list[str]]:
-    made = case.Case(path=Path(name), variant="", run="", program=f"kernels/{name}", mpi=stack)
+    described = case.Case(path=Path(name), variant="", run="", program=f"kernels/{name}", mpi=stack)
     needs.require([])
     (tmp / "out").mkdir()
-    program = runner.program(made)
+    program = runner.program(described)
     if not Path(program).exists():
         pytest.skip(f"{program} is not built")
-    launch = runner.words(made, tmp)["mpiexec"].split()
+    launch = runner.words(described, tmp)["mpiexec"].split()
     return [program, *KERNEL, tmp / "out"], launch
 
 
 def of_kernel(connection: Any, where: str) -> Counter[Any]:
     """Without what depends on the launcher's mood: sockets, shared memory, /sys. OMPIO's test files may get
     each other's inodes within a tick: only rows of unlink tell them apart, and those are not selected."""
-    found = rows(connection, f"({where}) and (path like '%/out/%')")
+    counts = rows(connection, f"({where}) and (path like '%/out/%')")
     out: Counter[Any] = Counter()
-    for row, count in found.items():
+    for row, count in counts.items():
         name = row[4].split("/out/")[1].split(".locktest")[0]
         out[(*row[:4], name, *row[5:])] += count
     return out
@@ -301,25 +301,29 @@ def test_a_rank_that_only_mpi_knows(tmp_path: Path) -> None:
         command, _ = kernel("mpich", "s3d_mpiio", tmp)
         command[6:9] = ["1", "1", "1"]
         connection = record(tmp / "run", command, "--select", tmp / "s.toml")
-        found = connection.execute("select count(*) > 0 from calls where kind = 'write'").fetchone()
-        assert found == (rank == 0,)
+        is_recorded = connection.execute(
+            "select count(*) > 0 from calls where kind = 'write'"
+        ).fetchone()
+        assert is_recorded == (rank == 0,)
 
 
 def test_hdf5s_own_driver_calls_go_with_their_file(tmp_path: Path) -> None:
     """FLASH writes checkpoint and plot files: of those left out, no call of HDF5's drivers is left either."""
-    made = case.Case(path=Path("x"), variant="", run="", program="kernels/flash_hdf5", mpi="mpich")
-    program = runner.program(made)
+    described = case.Case(
+        path=Path("x"), variant="", run="", program="kernels/flash_hdf5", mpi="mpich"
+    )
+    program = runner.program(described)
     if not Path(program).exists():
         pytest.skip(f"{program} is not built")
-    launch = runner.words(made, tmp_path)["mpiexec"].split()
+    launch = runner.words(described, tmp_path)["mpiexec"].split()
     (tmp_path / "out").mkdir()
     command: list[object] = [*launch, program, "-x", "4", "-b", "2", tmp_path / "out"]
     connection = record(tmp_path / "run", command, "--files", "!*plt*")
-    found = connection.execute(
+    calls = connection.execute(
         "select op, count(*) from calls c where op like 'H5FD%' and not exists (select 1 from calls p"
         " where p.id = c.parent) group by all"
     ).fetchall()
-    assert found == []
+    assert calls == []
     assert connection.execute(
         "select count(*) > 0 from calls where op like 'H5FD%'"
     ).fetchone() == (True,)
@@ -437,8 +441,8 @@ def test_thousands_of_changes_lose_no_call(changes: int, tmp_path: Path) -> None
     compiled = [compile_text(text, "t", node.programs()) for text in texts]
     for number in range(changes):
         node.change(compiled[number % len(compiled)])
-    connection, made = flips.stop()
-    assert connection.execute(COUNTED).fetchone() == made
+    connection, counts = flips.stop()
+    assert connection.execute(COUNTED).fetchone() == counts
     share = connection.execute("select coverage from runs").fetchone()[0]
     assert 0 < share < 1, share
 
@@ -452,8 +456,8 @@ def test_the_command_changes_all_and_says_when(tmp_path: Path) -> None:
     flips.goes_on()
     assert flips.select("--level", "file", "--layers", "posix").returncode == 0
     flips.goes_on()
-    connection, made = flips.stop()
-    assert connection.execute(COUNTED).fetchone() == made
+    connection, counts = flips.stop()
+    assert connection.execute(COUNTED).fetchone() == counts
     marks = connection.execute("select detail from marks where kind = 'selection' order by time")
     assert [row[0] for row in marks.fetchall()] == [
         '[job] [call] operations = "write"',
@@ -509,9 +513,9 @@ def test_silent_at_first_then_on(tmp_path: Path) -> None:
     assert flips.select("--level", "call").returncode == 0
     flips.goes_on()
     assert flips.select("--level", "off").returncode == 0
-    connection, made = flips.stop()
+    connection, counts = flips.stop()
     seen = connection.execute(COUNTED).fetchone()
-    assert 0 < seen[0] <= made[0]
+    assert 0 < seen[0] <= counts[0]
     paths_ = connection.execute(
         "select distinct path from calls join files using (file) where op = 'pwrite'"
     ).fetchall()

@@ -46,8 +46,8 @@ def pack(run: Path, shares: int, doing: Doing = do, word: str = "done\n") -> tup
     with subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as packer:
         assert packer.stdin and packer.stdout and packer.stderr
         for line in packer.stdout:
-            step, told, folder = line.split()
-            assert int(told) == shares
+            step, count, folder = line.split()
+            assert int(count) == shares
             for number in reversed(range(shares)):
                 doing(str(run / folder), step, number)
             if not word:
@@ -57,8 +57,8 @@ def pack(run: Path, shares: int, doing: Doing = do, word: str = "done\n") -> tup
                 packer.stdin.flush()
         with suppress(BrokenPipeError):
             packer.stdin.close()
-        said = packer.stderr.read()
-    return packer.returncode, said
+        message = packer.stderr.read()
+    return packer.returncode, message
 
 
 def small(run: Path) -> dict[str, bytes]:
@@ -100,15 +100,15 @@ def test_a_share_that_is_done_twice_is_one(run: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "said"),
+    ("word", "message"),
     [
         ("node7: no space left\n", "fathom-engine: node7: no space left\n"),
         ("", "fathom-engine: shares: who gives them to others has gone\n"),
     ],
 )
-def test_who_gives_shares_says_why_not_or_goes(run: Path, word: str, said: str) -> None:
+def test_who_gives_shares_says_why_not_or_goes(run: Path, word: str, message: str) -> None:
     before = parted(run)
-    assert pack(run, 2, word=word) == (3, said)
+    assert pack(run, 2, word=word) == (3, message)
     assert parted(run) == before and left(run) == ["tables"]
 
 
@@ -116,23 +116,23 @@ def test_who_gives_shares_says_why_not_or_goes(run: Path, word: str, said: str) 
 def test_what_a_share_left_is_not_whole(run: Path, step: str) -> None:
     before = parted(run)
 
-    def torn(folder: str, told: str, number: int) -> None:
-        do(folder, told, number)
-        file = Path(folder) / f"{told}.{number}"
+    def torn(folder: str, step_: str, number: int) -> None:
+        do(folder, step_, number)
+        file = Path(folder) / f"{step_}.{number}"
         file = file / "sums" if file.is_dir() else file
-        if told == step:
+        if step_ == step:
             file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
 
-    def refused(folder: str, told: str, number: int) -> None:
+    def refused(folder: str, step_: str, number: int) -> None:
         """The packer may have found it first, and be gone."""
-        done = share(folder, told, number)
+        done = share(folder, step_, number)
         assert done.returncode == 3 and done.stderr.count("\n") == 1
 
-    def one(folder: str, told: str, number: int) -> None:
-        (torn if told == "survey" or step == "write" else refused)(folder, told, number)
+    def one(folder: str, step_: str, number: int) -> None:
+        (torn if step_ == "survey" or step == "write" else refused)(folder, step_, number)
 
-    status, said = pack(run, 2, one)
-    assert status == 3 and said.count("\n") == 1 and "is no share of this version" in said
+    status, message = pack(run, 2, one)
+    assert status == 3 and message.count("\n") == 1 and "is no share of this version" in message
     assert parted(run) == before and left(run) == ["tables"]
 
 

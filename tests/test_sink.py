@@ -51,7 +51,9 @@ def head(number: int, node: str, pieces: list[tuple[str, int, bytes]], last: boo
 
 
 def record(entries: list[tuple[str, int, bytes]]) -> bytes:
-    payload = b"".join(text(file.encode()) + varint(at) + text(said) for file, at, said in entries)
+    payload = b"".join(
+        text(file.encode()) + varint(at) + text(content) for file, at, content in entries
+    )
     before = b"FATHOMSX" + struct.pack("<III", 1, len(entries), len(payload))
     crc = crc32c(before + bytes(8) + payload)
     return before + struct.pack("<I8x", crc) + payload
@@ -118,8 +120,8 @@ def traced(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def rows(run: Path, name: str) -> list[dict[str, Any]]:
     """All of a table, but for where a stream's file is."""
     table = fathom.open(run).table(name)
-    kept = [column for column in table.column_names if column != "path"]
-    return table.select(kept).to_pylist()
+    columns = [column for column in table.column_names if column != "path"]
+    return table.select(columns).to_pylist()
 
 
 TABLES = (
@@ -151,16 +153,18 @@ def test_n_files_and_m_files_give_the_same_tables(
         path.startswith("sink/")
         for path in fathom.open(shared).table("streams")["path"].to_pylist()
     )
-    said = recover(shared)
-    assert said["blocks"] == count
-    assert (said["found"] > 0) == (index != "whole")
-    assert said["lost"] == []
+    recovered = recover(shared)
+    assert recovered["blocks"] == count
+    assert (recovered["found"] > 0) == (index != "whole")
+    assert recovered["lost"] == []
     assert recover(shared)["found"] == 0
 
 
 def recover(run: Path) -> dict[str, Any]:
-    said = subprocess.run([engine(), "recover", run], capture_output=True, text=True, check=True)
-    index: dict[str, Any] = json.loads(said.stdout)["index"]
+    finished = subprocess.run(
+        [engine(), "recover", run], capture_output=True, text=True, check=True
+    )
+    index: dict[str, Any] = json.loads(finished.stdout)["index"]
     return index
 
 
@@ -228,8 +232,8 @@ class Servers:
 
     def __init__(self, export: Path) -> None:
         self.at = export / "servers"
-        said = self.fathom("up", "--export", export, "--servers", 2)
-        lines = [line.removeprefix("export ").split("=", 1) for line in said.splitlines()]
+        printed = self.fathom("up", "--export", export, "--servers", 2)
+        lines = [line.removeprefix("export ").split("=", 1) for line in printed.splitlines()]
         self.environment = {name: shlex.split(value)[0] for name, value in lines}
 
     def fathom(self, what: str, *words: object) -> str:
@@ -261,8 +265,8 @@ def start(servers: Servers, run: Path, sink: str, *program: object) -> subproces
 
 
 def ended(process: subprocess.Popen[str]) -> str:
-    _, said = process.communicate(timeout=120)
-    return said
+    _, message = process.communicate(timeout=120)
+    return message
 
 
 def written(run: Path) -> int:
@@ -303,8 +307,8 @@ def test_servers_that_are_killed_cost_nothing(servers: Servers, tmp_path: Path) 
     run = tmp_path / "run.fathom"
     servers.kill()
     process = start(servers, run, "forward", WRITES, tmp_path / "f", 3000)
-    said = ended(process)
-    assert "the rest is in sink/own-" in said
+    message = ended(process)
+    assert "the rest is in sink/own-" in message
     assert written(run) == 3000
     assert process.returncode == 0
 
@@ -346,6 +350,6 @@ def test_two_thousand_streams_are_three_files(servers: Servers, tmp_path: Path) 
     assert process.returncode == 0
     assert {path.name for path in (run / "sink").iterdir()} == {"0.blocks", "1.blocks", "index"}
     assert not list(run.glob("streams/*/*"))
-    said = subprocess.run([engine(), "stat", run], capture_output=True, text=True, check=True)
-    assert json.loads(said.stdout)["files"] == STREAMS + 1
+    finished = subprocess.run([engine(), "stat", run], capture_output=True, text=True, check=True)
+    assert json.loads(finished.stdout)["files"] == STREAMS + 1
     assert recover(run)["found"] == 0

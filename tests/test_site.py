@@ -54,11 +54,11 @@ def hook() -> ModuleType:
 def test_a_link_to_nothing_ends_the_build() -> None:
     from mkdocs.exceptions import PluginError
 
-    made = hook()
-    made._origins["a.md"] = "docs/a.md"
+    page_hook = hook()
+    page_hook._origins["a.md"] = "docs/a.md"
     page = SimpleNamespace(file=SimpleNamespace(src_uri="a.md"))
-    source = made.on_page_markdown("The [rows](../catalog/knobs/romio.toml).", page)
+    source = page_hook.on_page_markdown("The [rows](../catalog/knobs/romio.toml).", page)
     assert source == "The rows (`catalog/knobs/romio.toml`)."
-    assert made.on_page_markdown("```\n[x](y)\n```", page) == "```\n[x](y)\n```"
+    assert page_hook.on_page_markdown("```\n[x](y)\n```", page) == "```\n[x](y)\n```"
     with pytest.raises(PluginError, match=r"docs/a\.md: link to \.\./nothing\.md: there is no"):
-        made.on_page_markdown("[x](../nothing.md)", page)
+        page_hook.on_page_markdown("[x](../nothing.md)", page)

@@ -58,16 +58,16 @@ def stalled(run: Run, call: int, ns: int) -> Run:
     return copy
 
 
-def said(run: Run) -> dict[tuple[str, str], str]:
+def sentences_of(run: Run) -> dict[tuple[str, str], str]:
     """Who is named by which finding, and its sentence."""
-    found = findings.find(run, findings.catalogue())
-    assert not found.broken, found.broken
+    concluded = findings.find(run, findings.catalogue())
+    assert not concluded.broken, concluded.broken
     named = ("path", "rank", "who", "server", "host", "directory")
     return {
         (one.rule.name, str(next((one.values[n] for n in named if n in one.values), ""))): sentence(
             one.rule.says, one.values
         )
-        for one in found.conclusions
+        for one in concluded.conclusions
         if one.rule.name not in MEETINGS
     }
 
@@ -81,7 +81,7 @@ def test_one_long_call_names_nobody(name: str, who: str, tmp_path: Path) -> None
     (tmp_path / "data").mkdir()
     mistakes.execute(pair, getattr(pair, who), tmp_path / "data", tmp_path / "run.fathom")
     run = fathom.open(tmp_path / "run.fathom")
-    before = said(run)
+    before = sentences_of(run)
     # One of each function on files: those that are called once are as likely as those called often.
     ops = run.sql(
         """select op, list(id order by id) as calls from calls
@@ -90,6 +90,6 @@ def test_one_long_call_names_nobody(name: str, who: str, tmp_path: Path) -> None
     rng = random.Random(name)
     for op in ops:
         ns = rng.choice([30, 100]) * 10**6
-        after = said(stalled(run, rng.choice(op["calls"]), ns))
+        after = sentences_of(stalled(run, rng.choice(op["calls"]), ns))
         more = {key: text for key, text in after.items() if key not in before}
         assert not more, f"one {op['op']} that took {ns / 1e6:.0f} ms longer"

@@ -58,10 +58,10 @@ def _strace() -> None:
 
 
 def link(place: Path, name: str, source: Path, *words: str) -> Path:
-    made = place / name
-    command = ["gcc", "-g", "-O1", "-w", *words, f"-I{SOURCES}", source, "-o", made, "-lpthread"]
+    program = place / name
+    command = ["gcc", "-g", "-O1", "-w", *words, f"-I{SOURCES}", source, "-o", program, "-lpthread"]
     subprocess.run([str(word) for word in command], check=True)
-    return made
+    return program
 
 
 def fathom(*words: object, **more: Any) -> Any:
@@ -142,15 +142,19 @@ def test_a_log_becomes_a_run(tmp_path: Path) -> None:
         ("unlink", "/data/old", None, None, 20_000, 2),
         ("read", "/data/in", 4096, 4096, 100_000, 0),
     ]
-    said = json.loads((run / "run.json").read_text())
-    assert (said["recorder"], said["program"], said["command"]) == ("strace", "app", ["app", "-x"])
+    manifest = json.loads((run / "run.json").read_text())
+    assert (manifest["recorder"], manifest["program"], manifest["command"]) == (
+        "strace",
+        "app",
+        ["app", "-x"],
+    )
     shown = fathom("show", run)
     assert shown.returncode == 0, shown.stderr
     assert "/data/in" in shown.stdout
-    said = json.loads((run / "run.json").read_text())
-    assert {"strace"} == {cut["kind"] for cut in said["cut"]}
-    assert any("io_uring" in cut["detail"] for cut in said["cut"])
-    assert any("end within a line" in cut["detail"] for cut in said["cut"])
+    manifest = json.loads((run / "run.json").read_text())
+    assert {"strace"} == {cut["kind"] for cut in manifest["cut"]}
+    assert any("io_uring" in cut["detail"] for cut in manifest["cut"])
+    assert any("end within a line" in cut["detail"] for cut in manifest["cut"])
     again = fathom("import", "strace", log, "-o", tmp_path / "app")
     assert again.returncode == 2
     assert "exists" in again.stderr

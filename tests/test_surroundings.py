@@ -31,7 +31,7 @@ def answers(place: Path, env: dict[str, str], umask: int = 0o022) -> list[str]:
     if "TMPDIR" in env:
         env = env | {"TMPDIR": str(place / env["TMPDIR"])}
         Path(env["TMPDIR"]).mkdir()
-    said = []
+    outputs = []
     for words in (
         ["run", "--no-show", "-o", "r", "--", str(PROGRAM), "data", "1000", "8", "exit"],
         ["query", "r", "--sql", QUESTION],
@@ -44,14 +44,16 @@ def answers(place: Path, env: dict[str, str], umask: int = 0o022) -> list[str]:
             capture_output=True, text=True, encoding="utf-8", timeout=120, check=False,
         )  # fmt: skip
         assert done.returncode == (7 if words[0] == "run" else 0), done.stderr
-        said.append(f"{words[0]}: {done.stdout}\n{done.stderr}".replace(str(place), "PLACE"))
-    return [*without_times(said), (place / "again.c").read_text()]
+        outputs.append(f"{words[0]}: {done.stdout}\n{done.stderr}".replace(str(place), "PLACE"))
+    return [*without_times(outputs), (place / "again.c").read_text()]
 
 
-def without_times(said: list[str]) -> list[str]:
+def without_times(outputs: list[str]) -> list[str]:
     """When calls came and how long they took differs; what is counted does not."""
-    kept = [text for text in said if text.startswith(("query: ", "patterns: ", "replay: "))]
-    return [re.sub(r"^I/O occurs: .*$", "", text, flags=re.M) for text in kept]
+    comparable = [
+        text for text in outputs if text.startswith(("query: ", "patterns: ", "replay: "))
+    ]
+    return [re.sub(r"^I/O occurs: .*$", "", text, flags=re.M) for text in comparable]
 
 
 @pytest.fixture(scope="module")

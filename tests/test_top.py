@@ -100,7 +100,7 @@ def add(sums: Sums, key: tuple[Any, ...], more: tuple[int, int, int, float]) -> 
     sums[key] = (a + more[0], b + more[1], c + more[2], d + more[3])
 
 
-def told(looks: list[dict[str, Any]]) -> Sums:
+def summed(looks: list[dict[str, Any]]) -> Sums:
     sums: Sums = {}
     for row in (row for look in looks for row in look["calls"]):
         key = (row["layer"], row["op"], row["enclosing"], row["rank"], row["pid"])
@@ -137,7 +137,7 @@ def same(looks: list[dict[str, Any]], run: Path) -> Sums:
     """Calls, errors and bytes are equal, key by key; seconds as far as the clock's rate was known then."""
     missed = looks[-1]["missed"]
     assert (missed["chunks"], missed["bytes"]) == (0, 0), missed
-    live, later = told(looks), packed(run)
+    live, later = summed(looks), packed(run)
     wrong = [
         f"{key}: told {live.get(key)}, packed {later.get(key)}"
         for key in {**live, **later}
@@ -276,7 +276,7 @@ def test_another_users_run() -> None:
     place.mkdir(mode=0o755)
     try:
         with running(place / "run.fathom", BUSY, place, 1, 2, 1000):
-            said = refused(engine, "watch", place / "run.fathom", user=65534)
-        assert "only user 0, whose run it is, may look at it" in said
+            message = refused(engine, "watch", place / "run.fathom", user=65534)
+        assert "only user 0, whose run it is, may look at it" in message
     finally:
         shutil.rmtree(place)

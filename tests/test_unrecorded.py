@@ -40,9 +40,9 @@ def executables(run: Path) -> list[str]:
 def musl(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """tests/programs/writes.c for musl's C library, whose loader is another."""
     needs.require(["musl-gcc"])
-    made = tmp_path_factory.mktemp("musl") / "writes"
-    subprocess.run(["musl-gcc", SOURCES / "writes.c", "-o", made], check=True)
-    return made
+    program = tmp_path_factory.mktemp("musl") / "writes"
+    subprocess.run(["musl-gcc", SOURCES / "writes.c", "-o", program], check=True)
+    return program
 
 
 def writing(program: Path, file: Path) -> list[object]:
@@ -149,11 +149,11 @@ def go_is_said(program: Path, tmp_path: Path) -> None:
     directory = tmp_path / "run.fathom"
     done = run(directory, program, tmp_path / "f")
     assert done.returncode == 0 and "is a Go program" in done.stderr
-    said = page(directory)
-    assert "note: Go: the program makes system calls of its own" in said
-    assert "system calls that nobody records" in " ".join(said.split())
-    assert "calls that were seen recorded in full, 0 in counters only" in said
-    assert "did not end in order" not in said
+    text = page(directory)
+    assert "note: Go: the program makes system calls of its own" in text
+    assert "system calls that nobody records" in " ".join(text.split())
+    assert "calls that were seen recorded in full, 0 in counters only" in text
+    assert "did not end in order" not in text
     connection = tables.connect(directory)
     assert tables.ask(connection, f"select count(*) from files where path = '{tmp_path}/f'") == [
         [1]
@@ -168,8 +168,8 @@ def test_go_with_c(tmp_path: Path) -> None:
     needs.require(["go"])
     (tmp_path / "main.go").write_text(GO)
     settings = {"CGO_ENABLED": "1", "GO111MODULE": "off"}
-    made = ["go", "build", "-o", "program", "main.go"]
-    subprocess.run(made, cwd=tmp_path, env=os.environ | settings, check=True, timeout=600)
+    build = ["go", "build", "-o", "program", "main.go"]
+    subprocess.run(build, cwd=tmp_path, env=os.environ | settings, check=True, timeout=600)
     go_is_said(tmp_path / "program", tmp_path)
 
 
@@ -211,12 +211,12 @@ def test_a_limit_on_the_size_of_files(tmp_path: Path, limit: int, threads: str) 
     assert [ended for ended, _ in tables.ask(connection, ENDED)] == ["clean"]
     assert tables.ask(connection, "select bool_and(complete) from streams") == [[True]]
     marks = tables.ask(connection, "select kind, detail from marks")
-    said = page(directory)
+    text = page(directory)
     if limit < 4000:
         assert [kind for kind, _ in marks] == ["budget"] and "ulimit -f" in marks[0][1]
-        assert "in full (100 %)" not in said
-        assert "the limit on the size of files (ulimit -f) allows no more" in said
-    assert "did not end in order" not in said and "damaged" not in said
+        assert "in full (100 %)" not in text
+        assert "the limit on the size of files (ulimit -f) allows no more" in text
+    assert "did not end in order" not in text and "damaged" not in text
 
 
 def test_no_file_may_be_written_at_all(tmp_path: Path) -> None:
@@ -230,7 +230,7 @@ def test_no_file_may_be_written_at_all(tmp_path: Path) -> None:
 def test_a_run_without_a_process(tmp_path: Path) -> None:
     directory = tmp_path / "run.fathom"
     assert run(directory, "sh", "-c", f"echo x > {tmp_path}/f").returncode == 0
-    said = page(directory)
-    assert "1970" not in said and "ran 0 s" not in said and "0 processes" in said
-    assert "sh is a shell or launcher, whose own calls are not recorded" in said
-    assert "no call was recorded" in said and "100 %" not in said
+    text = page(directory)
+    assert "1970" not in text and "ran 0 s" not in text and "0 processes" in text
+    assert "sh is a shell or launcher, whose own calls are not recorded" in text
+    assert "no call was recorded" in text and "100 %" not in text

@@ -176,13 +176,13 @@ def particles(draw: random.Random, name: str) -> Decomposition:
 
 def runs(some: Iterable[int]) -> list[tuple[int, int]]:
     """(first, count) of neighbours."""
-    found: list[tuple[int, int]] = []
+    stretches: list[tuple[int, int]] = []
     for i in some:
-        if found and sum(found[-1]) == i:
-            found[-1] = (found[-1][0], found[-1][1] + 1)
+        if stretches and sum(stretches[-1]) == i:
+            stretches[-1] = (stretches[-1][0], stretches[-1][1] + 1)
         else:
-            found.append((i, 1))
-    return found
+            stretches.append((i, 1))
+    return stretches
 
 
 class Tables:

@@ -17,9 +17,9 @@ def split(text: str) -> list[str]:
 
 def arguments(lines: list[str], word: str) -> list[str] | None:
     for line in lines:
-        found = re.match(rf"(?:!HPF\$ |! ){word} \w+\((.*)\)(?: ONTO P)?$", line)
-        if found:
-            return split(found[1])
+        directive = re.match(rf"(?:!HPF\$ |! ){word} \w+\((.*)\)(?: ONTO P)?$", line)
+        if directive:
+            return split(directive[1])
     return None
 
 
@@ -57,12 +57,12 @@ def places(
 
 
 def ranks_of(text: str) -> list[int]:
-    found: list[int] = []
+    ranks: list[int] = []
     for word in text.split(","):
         span, _, step = word.partition(":")
         first, _, last = span.partition("-")
-        found += range(int(first), int(last or first) + 1, int(step or 1))
-    return found
+        ranks += range(int(first), int(last or first) + 1, int(step or 1))
+    return ranks
 
 
 def dimension(
@@ -102,7 +102,7 @@ def expand(pattern: dict[str, Any]) -> dict[int, set[Element]]:
 
 def to_bytes(pattern: dict[str, Any]) -> dict[int, set[int]]:
     """Of an array of bytes: which bytes of the file."""
-    found = {}
+    by_rank = {}
     for rank, elements in expand(pattern).items():
         bytes_ = set()
         for element in elements:
@@ -110,8 +110,8 @@ def to_bytes(pattern: dict[str, Any]) -> dict[int, set[int]]:
             for i, extent in zip(element, pattern["extents"], strict=True):
                 index = index * extent + i
             bytes_.add(pattern["first_byte"] + index)
-        found[rank] = bytes_
-    return found
+        by_rank[rank] = bytes_
+    return by_rank
 
 
 def is_regular(pattern: dict[str, Any]) -> bool:

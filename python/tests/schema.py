@@ -28,12 +28,12 @@ def _schemas() -> dict[str, pa.Schema]:
     for line in DOCUMENT.read_text(encoding="utf-8").splitlines():
         if line.startswith("## "):
             name = line[3:].strip()
-        found = ROW.match(line)
-        if found is None or found[3] not in TYPES:
+        entry = ROW.match(line)
+        if entry is None or entry[3] not in TYPES:
             continue
-        kind = pa.list_(TYPES[found[3]]) if found[2] else TYPES[found[3]]
-        for column in found[1].split(", "):
-            field = pa.field(column.strip(), kind, nullable=bool(found[4]))
+        kind = pa.list_(TYPES[entry[3]]) if entry[2] else TYPES[entry[3]]
+        for column in entry[1].split(", "):
+            field = pa.field(column.strip(), kind, nullable=bool(entry[4]))
             schemas.setdefault(name, []).append(field)
     return {name: pa.schema(fields) for name, fields in schemas.items()}
 
@@ -68,7 +68,7 @@ def table(name: str, rows: list[dict[str, Any]]) -> pa.Table:
     return pa.table(columns, schema=pa.schema([f.with_nullable(True) for f in schema]))
 
 
-def told(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def with_own_calls(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The calls with what the packer says of the own call around each."""
     by_id = {call.get("id"): call for call in calls}
     first: dict[int, dict[str, Any]] = {}
@@ -96,7 +96,7 @@ def told(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def write_run(directory: Path, **rows: list[dict[str, Any]]) -> Path:
     """A packed run of these rows."""
-    rows["calls"] = told(rows.get("calls", []))
+    rows["calls"] = with_own_calls(rows.get("calls", []))
     for name in SCHEMAS:
         path = directory / "tables" / f"{name}.parquet"
         if name in PARTED:

@@ -34,12 +34,12 @@ def test_ranks_are_written_short(ranks: list[int], text: str) -> None:
 
 def expand(text: str) -> set[int]:
     """What `--ranks` makes of it."""
-    found: set[int] = set()
+    numbers: set[int] = set()
     for word in filter(None, text.split(",")):
         ends, _, step = word.partition(":")
         first, _, last = ends.partition("-")
-        found.update(range(int(first), int(last or first) + 1, int(step or 1)))
-    return found
+        numbers.update(range(int(first), int(last or first) + 1, int(step or 1)))
+    return numbers
 
 
 def test_ranks_written_short_are_the_same_ranks() -> None:
@@ -79,18 +79,18 @@ def test_period_and_bursts_are_measured() -> None:
 
 
 def test_the_small_run_is_answered(run_directory: Path) -> None:
-    found = answers.answers(fathom.open(run_directory))
+    reply = answers.answers(fathom.open(run_directory))
     # rank 0: [0, 1000) and [1500, 2000); rank 1: [500, 3500): together [0, 3500) of 4000.
-    assert found.time.share == pytest.approx(3500 / 4000)
-    assert (found.time.busiest, found.time.verdict) == (1, "yes")
-    assert found.time.busiest_share == pytest.approx(3000 / 4000)
-    assert found.library.layers[0][0] == "mpiio"
-    assert found.library.stack == ["mpiio", "posix"]
-    assert found.ranks.who == [0]  # rank 1 moved nothing
-    assert found.operation.op == "MPI_File_write_at_all"
-    assert dict(found.operation.kinds)["read"] == pytest.approx(500 / 4500)
-    assert found.when.first == 0
-    assert found.when.last == pytest.approx(3500 * NS)
+    assert reply.time.share == pytest.approx(3500 / 4000)
+    assert (reply.time.busiest, reply.time.verdict) == (1, "yes")
+    assert reply.time.busiest_share == pytest.approx(3000 / 4000)
+    assert reply.library.layers[0][0] == "mpiio"
+    assert reply.library.stack == ["mpiio", "posix"]
+    assert reply.ranks.who == [0]  # rank 1 moved nothing
+    assert reply.operation.op == "MPI_File_write_at_all"
+    assert dict(reply.operation.kinds)["read"] == pytest.approx(500 / 4500)
+    assert reply.when.first == 0
+    assert reply.when.last == pytest.approx(3500 * NS)
 
 
 def test_bytes_are_those_of_the_lowest_layer_that_moved_each_file(tmp_path: Path) -> None:
@@ -171,11 +171,11 @@ def test_own_calls_are_those_of_files_outside_and_inside_regions(tmp_path: Path)
         for row in lines(source).to_pylist()
     }
     assert rows == {(10, "put"): (1, 5), (20, None): (1, 7)}
-    found = answers.answers(source)
-    assert found.time.share == pytest.approx(20 / 1000)
-    assert sum(found.when.parts) * 10 == pytest.approx(20)
-    said = dict(words.sentences(found, "r", {}))["Which line?"]
-    assert said == ["a.c:10 f() in region put: pwrite, 50 %", "a.c:20 f(): pwrite, 50 %"]
+    reply = answers.answers(source)
+    assert reply.time.share == pytest.approx(20 / 1000)
+    assert sum(reply.when.parts) * 10 == pytest.approx(20)
+    by_question = dict(words.sentences(reply, "r", {}))["Which line?"]
+    assert by_question == ["a.c:10 f() in region put: pwrite, 50 %", "a.c:20 f(): pwrite, 50 %"]
 
 
 def test_what_a_level_cannot_tell_is_said(tmp_path: Path) -> None:
@@ -184,18 +184,18 @@ def test_what_a_level_cannot_tell_is_said(tmp_path: Path) -> None:
          "duration": 300, "bytes": 8}
         for n in range(2)
     ]  # fmt: skip
-    found = answers.answers(fathom.open(counted(tmp_path / "r.fathom", calls)))
-    assert found.time.share is None
-    assert (found.time.least, found.time.most) == pytest.approx((0.3, 0.6))
-    assert found.time.verdict == "yes"
-    assert found.lines is None
-    assert found.when.source == "span"
-    assert (found.when.first, found.when.last) == pytest.approx((100 * NS, 400 * NS))
-    said = dict(words.sentences(found, "r", {}))
-    assert "30 % to 60 %" in said["I/O the problem?"][0]
-    assert "--next" in said["Which line?"][0]
-    assert "not known at this level" in said["When?"][0]
-    assert said["Which ranks?"] == [
+    reply = answers.answers(fathom.open(counted(tmp_path / "r.fathom", calls)))
+    assert reply.time.share is None
+    assert (reply.time.least, reply.time.most) == pytest.approx((0.3, 0.6))
+    assert reply.time.verdict == "yes"
+    assert reply.lines is None
+    assert reply.when.source == "span"
+    assert (reply.when.first, reply.when.last) == pytest.approx((100 * NS, 400 * NS))
+    by_question = dict(words.sentences(reply, "r", {}))
+    assert "30 % to 60 %" in by_question["I/O the problem?"][0]
+    assert "--next" in by_question["Which line?"][0]
+    assert "not known at this level" in by_question["When?"][0]
+    assert by_question["Which ranks?"] == [
         "all 2 ranks: 100 % of the bytes to and from files, and the time in I/O calls"
     ]
 
@@ -231,10 +231,10 @@ def test_when_of_counted_calls_comes_from_heat(tmp_path: Path) -> None:
     # of a layer that the program does not call: MPI's own sockets
     rows.append(rows[-1] | {"layer": "stdio", "start": 500, "stop": 600, "time": 90})
     pq.write_table(pa.Table.from_pylist(rows), run / "tables" / "heat.parquet")
-    found = when(Remembered(fathom.open(run)))
-    assert (found.source, found.pattern) == ("heat", "start and end")
+    moments = when(Remembered(fathom.open(run)))
+    assert (moments.source, moments.pattern) == ("heat", "start and end")
     # layers inside one another are not added: 80 of 1000 ns
-    assert sum(found.parts) * 10 == pytest.approx(80, abs=2)
+    assert sum(moments.parts) * 10 == pytest.approx(80, abs=2)
 
 
 def test_a_log_that_knows_when_of_the_layers_below_alone(tmp_path: Path) -> None:
@@ -257,10 +257,10 @@ def test_a_log_that_knows_when_of_the_layers_below_alone(tmp_path: Path) -> None
     ]  # fmt: skip
     heat_table = pa.Table.from_pylist(rows, pq.read_schema(run / "tables" / "heat.parquet"))
     pq.write_table(heat_table, run / "tables" / "heat.parquet")
-    found = answers.answers(fathom.open(run))
-    assert (found.when.source, found.when.pattern) == ("heat", "start and end")
-    said = dict(words.sentences(found, "r", {"recorder": "darshan"}))
-    assert said["Which line?"] == [
+    reply = answers.answers(fathom.open(run))
+    assert (reply.when.source, reply.when.pattern) == ("heat", "start and end")
+    by_question = dict(words.sentences(reply, "r", {"recorder": "darshan"}))
+    assert by_question["Which line?"] == [
         "not known: Darshan records no places in the code; record the program with fathom run"
     ]
 

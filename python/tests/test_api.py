@@ -36,8 +36,8 @@ def test_calls_by_every_condition_are_those_of_sql(shared_run: Path) -> None:
 
 def test_the_longest_calls_come_first(shared_run: Path) -> None:
     run = fathom.open(shared_run)
-    found = run.calls(longest=2, columns=["duration"])["duration"].to_pylist()
-    assert found == sorted(run.table("calls")["duration"].to_pylist(), reverse=True)[:2]
+    durations = run.calls(longest=2, columns=["duration"])["duration"].to_pylist()
+    assert durations == sorted(run.table("calls")["duration"].to_pylist(), reverse=True)[:2]
 
 
 def test_what_cannot_be_asked_is_said(shared_run: Path) -> None:
@@ -75,8 +75,8 @@ def test_a_run_of_another_format_is_refused(
 ) -> None:
     (run_directory / "run.json").write_text(f'{{"format": {form}}}')
     assert main(["show", str(run_directory)]) == 3
-    said = capsys.readouterr().err
-    assert "run.json: its format is" in said and said.count("\n") == 1
+    message = capsys.readouterr().err
+    assert "run.json: its format is" in message and message.count("\n") == 1
 
 
 def test_too_little_memory_is_one_line_and_no_fault_of_the_statement(tmp_path: Path) -> None:
@@ -122,10 +122,10 @@ def test_findings_are_those_of_the_command(
         "".join(f"-- {key}: {value}\n" for key, value in header.items())
         + "select 7.5 as lost, sum(calls)::bigint as calls_made, [(select min(id) from calls)] as calls from counters\n"
     )
-    found = fathom.open(shared_run).findings(str(rule))
+    table = fathom.open(shared_run).findings(str(rule))
     assert main(["show", str(shared_run), "--findings", str(rule), "--json"]) == 0
     (printed,) = json.loads(capsys.readouterr().out)
-    (row,) = found.to_pylist()
+    (row,) = table.to_pylist()
     (run,) = fathom.open(shared_run).sql("select duration / 1e9 as seconds from runs").to_pylist()
     assert row["lost_seconds"] == run["seconds"] < 7.5, "no run loses more than all of it"
     assert row | {"calls": [str(call) for call in row["calls"]]} == printed

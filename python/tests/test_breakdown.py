@@ -80,7 +80,7 @@ ASKED = [0, 1, 5, 4096, 2**30 - 1, 2**30, 2**63 - 1, -1]
 SUFFIXES = {0: "*.h5", 1: "*.h5", 2: "*.athdf", 3: None}
 
 
-def told(key: str, call: dict[str, Any], by_id: dict[int, Any]) -> tuple[Any, ...]:
+def key_of(key: str, call: dict[str, Any], by_id: dict[int, Any]) -> tuple[Any, ...]:
     """What the key says of a call, worked out here."""
     parent = by_id.get(call.get("parent", 0))
     size = call["size"]
@@ -120,7 +120,7 @@ def test_a_breakdown_is_what_brute_force_finds(keys: list[str], tmp_path: Path) 
         columns = dict(
             pair
             for key in keys
-            for pair in zip(KEYS[key].columns, told(key, call, by_id), strict=True)
+            for pair in zip(KEYS[key].columns, key_of(key, call, by_id), strict=True)
         )
         sums = expected.setdefault(tuple(columns.values()), [0, 0, 0, 0])
         for at, value in enumerate(

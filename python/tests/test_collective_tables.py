@@ -18,7 +18,7 @@ OPS = [
 Row = dict[str, Any]
 
 
-class Made:
+class Scenario:
     """Calls of a run under construction: ids count up, each process has its stream."""
 
     def __init__(self) -> None:
@@ -93,21 +93,21 @@ def rows(table: Any) -> list[Row]:
 # ---- time
 
 
-def one_call(made: Made, dice: random.Random, process: int, kind: str) -> list[str]:
+def one_call(scenario: Scenario, dice: random.Random, process: int, kind: str) -> list[str]:
     """A part of ticks, each I/O, talking or neither; what the others make of it depends on when the last one comes."""
     start = dice.randrange(200)
     ticks = [dice.choice("innt") for _ in range(dice.randrange(5, 12))]
     spread = [tick for tick in ticks for _ in range(dice.randrange(1, 15))]
-    number = made.part(process, kind, start, start + len(spread), 64)
+    number = scenario.part(process, kind, start, start + len(spread), 64)
     at = 0
     while at < len(spread):
         stop = at
         while stop < len(spread) and spread[stop] == spread[at]:
             stop += 1
         if spread[at] == "i":
-            made.below(number, kind, 64 * process, 64, start + at, start + stop)
+            scenario.below(number, kind, 64 * process, 64, start + at, start + stop)
         if spread[at] == "t":
-            made.call(
+            scenario.call(
                 process, "mpi", "MPI_Alltoall", start + at, start + stop, parent=number, kind="comm"
             )
         at = stop
@@ -117,13 +117,13 @@ def one_call(made: Made, dice: random.Random, process: int, kind: str) -> list[s
 @pytest.mark.parametrize("romio", [True, False])
 def test_time_is_split_as_counting_every_tick_does(tmp_path: Path, romio: bool) -> None:
     dice = random.Random(romio)
-    made, expected, processes = Made(), [], 4
+    scenario, expected, processes = Scenario(), [], 4
     for _ in range(60):
         kind = dice.choice(["read", "write"])
         who = dice.sample(range(processes), dice.randrange(1, processes + 1))
-        timelines = [one_call(made, dice, process, kind) for process in who]
-        made.joined(kind)
-        last = made.operations[-1]["last_enter"]
+        timelines = [one_call(scenario, dice, process, kind) for process in who]
+        scenario.joined(kind)
+        last = scenario.operations[-1]["last_enter"]
         sums = dict.fromkeys(("wait", "io", "exchange", "rest"), 0)
         for timeline in timelines:
             for tick, what in enumerate(timeline):
@@ -142,7 +142,7 @@ def test_time_is_split_as_counting_every_tick_does(tmp_path: Path, romio: bool) 
         when = {"start": 0, "duration": 9, "kind": "open"}
         copied = {"id": 2, "parent": 1, "process": process, "layer": "mpi", "op": "MPI_Comm_dup"}
         opens += counters_of([opened | when, copied | when] if romio else [opened | when])
-    run = made.open(tmp_path, processes, counters=opens + counters_of(made.calls))
+    run = scenario.open(tmp_path, processes, counters=opens + counters_of(scenario.calls))
     for row, sums in zip(rows(collectives.operations(run)), expected, strict=True):
         for name, ticks in sums.items():
             known = row[f"{name}_seconds"] or 0.0
@@ -184,23 +184,23 @@ SCHEMES = ("even", "aligned", "round-robin by stripe", "group")
 
 def test_domains_are_named_as_they_were_dealt(tmp_path: Path) -> None:
     dice = random.Random(1)
-    made = Made()
+    scenario = Scenario()
     dealt = []
     for scheme in SCHEMES * 25:
         pieces, unit = deal(scheme, dice)
         chunk = dice.choice([1 << 9, 1 << 13, 1 << 20])
         moved = dict.fromkeys(range(max(who for who, _, _ in pieces) + 2), 0)
         each = sum(size for _, _, size in pieces) // len(moved)
-        parts = {who: made.part(who, "write", 0, 100, each) for who in moved}
+        parts = {who: scenario.part(who, "write", 0, 100, each) for who in moved}
         for who, at, size in pieces:
             for start in range(at, at + size, chunk):
                 some = min(chunk, at + size - start)
-                made.below(parts[who], "write", start, some, 10, 20)
+                scenario.below(parts[who], "write", start, some, 10, 20)
                 moved[who] += some
-        made.joined("write")
+        scenario.joined("write")
         dealt.append((scheme, unit, pieces, chunk, moved))
-    found = rows(collectives.operations(made.open(tmp_path, 20)))
-    for row, (scheme, unit, pieces, chunk, moved) in zip(found, dealt, strict=True):
+    named = rows(collectives.operations(scenario.open(tmp_path, 20)))
+    for row, (scheme, unit, pieces, chunk, moved) in zip(named, dealt, strict=True):
         who = sorted({who for who, _, _ in pieces})
         assert row["domains"] == scheme
         assert (row["aggregators"], row["aggregator_ranks"]) == (len(who), who)
@@ -214,25 +214,25 @@ def test_domains_are_named_as_they_were_dealt(tmp_path: Path) -> None:
 
 
 def test_stripes_dealt_out_in_no_order_are_unknown(tmp_path: Path) -> None:
-    made = Made()
-    parts = [made.part(who, "write", 0, 100, 8192) for who in range(4)]
+    scenario = Scenario()
+    parts = [scenario.part(who, "write", 0, 100, 8192) for who in range(4)]
     for k, who in enumerate([0, 1, 1, 0, 0, 0, 1, 0]):
-        made.below(parts[who], "write", 4096 * k, 4096, 10, 20)
-    made.joined("write")
-    (row,) = rows(collectives.operations(made.open(tmp_path, 4)))
+        scenario.below(parts[who], "write", 4096 * k, 4096, 10, 20)
+    scenario.joined("write")
+    (row,) = rows(collectives.operations(scenario.open(tmp_path, 4)))
     assert row["domains"] == "unknown"
 
 
 def test_ranks_that_move_their_own_are_independent(tmp_path: Path) -> None:
     """Once said by links, once by bytes alone; a rank without bytes and without system calls does not count."""
-    made = Made()
+    scenario = Scenario()
     for linked in (True, False):
         for who in range(3):
-            part = made.part(who, "write", 0, 100, 100 * who)
+            part = scenario.part(who, "write", 0, 100, 100 * who)
             if who:
-                below = made.below(part, "write", 1000 * who, 100 * who, 10, 20)
+                below = scenario.below(part, "write", 1000 * who, 100 * who, 10, 20)
                 if linked:
-                    made.links.append(
+                    scenario.links.append(
                         {
                             "from_call": below,
                             "to_call": part,
@@ -241,22 +241,22 @@ def test_ranks_that_move_their_own_are_independent(tmp_path: Path) -> None:
                             "confidence": 100,
                         }
                     )
-        made.joined("write")
-    assert [row["domains"] for row in rows(collectives.operations(made.open(tmp_path, 3)))] == [
+        scenario.joined("write")
+    assert [row["domains"] for row in rows(collectives.operations(scenario.open(tmp_path, 3)))] == [
         "independent",
         "independent",
     ]
 
 
 def test_an_aggregator_and_whose_bytes_it_moved(tmp_path: Path) -> None:
-    made = Made()
-    parts = [made.part(who, "write", 0, 100, 10) for who in range(3)]
-    below = made.below(parts[1], "write", 0, 30, 10, 20)
+    scenario = Scenario()
+    parts = [scenario.part(who, "write", 0, 100, 10) for who in range(3)]
+    below = scenario.below(parts[1], "write", 0, 30, 10, 20)
     for part in parts:
         link = {"from_call": below, "to_call": part, "kind": "carries", "bytes": 10}
-        made.links.append(link | {"confidence": 100})
-    made.joined("write")
-    run = made.open(tmp_path, 3)
+        scenario.links.append(link | {"confidence": 100})
+    scenario.joined("write")
+    run = scenario.open(tmp_path, 3)
     (row,) = rows(collectives.operations(run))
     assert (row["domains"], row["linked_bytes"], row["for_others_bytes"]) == ("one", 30, 20)
     (row,) = collectives.aggregators(run).to_pylist()
@@ -269,13 +269,13 @@ def test_an_aggregator_and_whose_bytes_it_moved(tmp_path: Path) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_extra_bytes_are_those_of_plain_addition(tmp_path: Path, seed: int) -> None:
     dice = random.Random(seed)
-    made = Made()
+    scenario = Scenario()
     expected: dict[str, list[int]] = {}
     for number in range(20):
         kind = dice.choice(["read", "write"])
         op = f"MPI_File_{kind}_at"
         asked = dice.randrange(1, 100)
-        call = made.call(
+        call = scenario.call(
             0, "mpiio", op, 100 * number, 100 * number + 90, kind=kind, bytes=asked, size=asked
         )
         sums = expected.setdefault(op, [0] * 6)
@@ -283,15 +283,15 @@ def test_extra_bytes_are_those_of_plain_addition(tmp_path: Path, seed: int) -> N
         for n in range(dice.randrange(4)):
             what, size = dice.choice(["read", "write"]), dice.randrange(1, 200)
             start = 100 * number + 10 * n
-            made.below(call, what, 0, size, start, start + 5)
+            scenario.below(call, what, 0, size, start, start + 5)
             sums[1 if what == "read" else 3] += 1
             sums[2 if what == "read" else 4] += size
         if dice.random() < 0.5:
-            made.call(
+            scenario.call(
                 0, "posix", "fcntl", 100 * number + 80, 100 * number + 83, parent=call, kind="meta"
             )
             sums[5] += 1
-    run = made.open(tmp_path, 1)
+    run = scenario.open(tmp_path, 1)
     for row in collectives.sieving(run).to_pylist():
         asked, reads, read, writes, written, locks = expected[row["op"]]
         assert row["bytes"] == asked
@@ -308,17 +308,17 @@ def test_extra_bytes_are_those_of_plain_addition(tmp_path: Path, seed: int) -> N
 
 def test_cases_worked_out_by_hand(tmp_path: Path) -> None:
     """Those of docs/collective-io.md; a unit of time is 1 ms there."""
-    made = Made()
+    scenario = Scenario()
     ms = 1_000_000
-    one = made.part(0, "write", 0, 100 * ms, 8)
-    two = made.part(1, "write", 30 * ms, 100 * ms, 8)
-    made.call(0, "mpi", "MPI_Alltoall", 0, 100 * ms, parent=one, kind="comm")
-    made.call(1, "mpi", "MPI_Alltoall", 30 * ms, 40 * ms, parent=two, kind="comm")
-    made.below(two, "write", 0, 16, 40 * ms, 90 * ms)
-    made.joined("write")
-    alone = made.call(0, "mpiio", "MPI_File_write", 200 * ms, 210 * ms, kind="write", bytes=32)
+    one = scenario.part(0, "write", 0, 100 * ms, 8)
+    two = scenario.part(1, "write", 30 * ms, 100 * ms, 8)
+    scenario.call(0, "mpi", "MPI_Alltoall", 0, 100 * ms, parent=one, kind="comm")
+    scenario.call(1, "mpi", "MPI_Alltoall", 30 * ms, 40 * ms, parent=two, kind="comm")
+    scenario.below(two, "write", 0, 16, 40 * ms, 90 * ms)
+    scenario.joined("write")
+    alone = scenario.call(0, "mpiio", "MPI_File_write", 200 * ms, 210 * ms, kind="write", bytes=32)
     for kind in ("read", "write"):
-        made.below(alone, kind, 0, 116, 201 * ms, 202 * ms)
+        scenario.below(alone, kind, 0, 116, 201 * ms, 202 * ms)
     copied = [
         {"process": n, "layer": "mpiio", "op": "MPI_File_open", "calls": 1} for n in range(2)
     ] + [
@@ -326,7 +326,7 @@ def test_cases_worked_out_by_hand(tmp_path: Path) -> None:
          "op": "MPI_Comm_dup", "calls": 1}
         for n in range(2)
     ]  # fmt: skip
-    run = made.open(tmp_path, 2, counters=copied + counters_of(made.calls))
+    run = scenario.open(tmp_path, 2, counters=copied + counters_of(scenario.calls))
     (row,) = collectives.operations(run).to_pylist()
     split = [row[f"{part}_seconds"] for part in ("wait", "exchange", "io", "rest")]
     assert split == pytest.approx([0.030, 0.080, 0.050, 0.010])
@@ -336,7 +336,7 @@ def test_cases_worked_out_by_hand(tmp_path: Path) -> None:
 
 
 def test_nothing_to_say_of_a_run_without_mpiio(tmp_path: Path) -> None:
-    run = Made().open(tmp_path, 1)
+    run = Scenario().open(tmp_path, 1)
     for analysis in (
         collectives.operations,
         collectives.functions,

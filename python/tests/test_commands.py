@@ -110,10 +110,10 @@ def test_damaged_tables_are_one_line(capsys: Captured, run_directory: Path) -> N
     part = run_directory / "tables" / "calls" / "0.parquet"
     part.write_bytes(part.read_bytes()[:-40])
     assert "0.parquet" in refused(capsys, 3, "show", run_directory)
-    kept = (run_directory / "run.json").read_text()
+    manifest = (run_directory / "run.json").read_text()
     (run_directory / "run.json").write_text("{")
     assert "run.json" in refused(capsys, 3, "query", run_directory, "--sql", "select 1")
-    (run_directory / "run.json").write_text(kept)
+    (run_directory / "run.json").write_text(manifest)
     (run_directory / "tables" / "runs.parquet").unlink()
     assert "no table runs" in refused(capsys, 3, "show", run_directory)
 

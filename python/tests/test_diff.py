@@ -19,8 +19,8 @@ def test_the_same_file_elsewhere() -> None:
     second = {"directory": "/b", "command": ["mpiexec", "-n", "4", "./s3d", "new", "/scratch/2"]}
     here = ["/a/input", "/a/out/f.0", "/a/out/only", "/scratch/1/big", "/etc/hosts", "/a/out2/x"]
     there = ["/b/input", "/b/new/f.0", "/b/new/other", "/scratch/2/big", "/etc/hosts", "/b/out2/x"]
-    found = pairing.files(here, there, pairing.folders(first, second))
-    assert found == {
+    pairs = pairing.files(here, there, pairing.folders(first, second))
+    assert pairs == {
         "/b/input": "/a/input",
         "/b/new/f.0": "/a/out/f.0",
         "/scratch/2/big": "/scratch/1/big",
@@ -35,12 +35,12 @@ def test_the_same_path_goes_before_the_same_place() -> None:
     assert pairing.files(["/a/f"], ["/a/f", "/b/f"], pairs) == {"/a/f": "/a/f"}
 
 
-@pytest.mark.parametrize(("a", "b", "said"), [
+@pytest.mark.parametrize(("a", "b", "words"), [
     (2.93, 1.2, "2.93 → 1.2 s"), (2.93, 0.5, "2.93 s → 500 ms"), (2.0, 2.0, "2 s"),
     (None, 1.0, "none → 1 s"), (1.0001, 1.0002, "1 s"),
 ])  # fmt: skip
-def test_pairs_of_values(a: float | None, b: float | None, said: str) -> None:
-    assert view.both(a, b, numbers.seconds) == said
+def test_pairs_of_values(a: float | None, b: float | None, words: str) -> None:
+    assert view.both(a, b, numbers.seconds) == words
 
 
 def one(name: str, duration: int, **more: Any) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def one(name: str, duration: int, **more: Any) -> dict[str, Any]:
             "bytes": 8, "depth": 0, "rank": 0, "file": 0} | more  # fmt: skip
 
 
-def made(place: Path, calls: list[dict[str, Any]], ranks: int = 1, **more: Any) -> Side:
+def recorded(place: Path, calls: list[dict[str, Any]], ranks: int = 1, **more: Any) -> Side:
     calls = [call | {"id": number} for number, call in enumerate(calls)]
     manifest = more.pop("manifest", {})
     directory = write_run(
@@ -61,16 +61,16 @@ def made(place: Path, calls: list[dict[str, Any]], ranks: int = 1, **more: Any) 
         counters=counters_of(calls),
         **more,
     )  # fmt: skip
-    said = json.loads((directory / "run.json").read_text())
-    said |= {"directory": str(place), "exit": {"status": 0}} | manifest
-    (directory / "run.json").write_text(json.dumps(said))
+    content = json.loads((directory / "run.json").read_text())
+    content |= {"directory": str(place), "exit": {"status": 0}} | manifest
+    (directory / "run.json").write_text(json.dumps(content))
     run = fathom.open(directory)
     return Side(run.name, run.manifest, run)
 
 
 def test_the_largest_change_first_and_what_only_one_has(tmp_path: Path) -> None:
-    a = made(tmp_path / "a.fathom", [one("pwrite", 100), one("pwrite", 50), one("open", 10)])
-    b = made(tmp_path / "b.fathom", [one("pwrite", 30), one("open", 40), one("pread", 5)])
+    a = recorded(tmp_path / "a.fathom", [one("pwrite", 100), one("pwrite", 50), one("open", 10)])
+    b = recorded(tmp_path / "b.fathom", [one("pwrite", 30), one("open", 40), one("pread", 5)])
     rows = difference.functions(a, b).to_pylist()
     assert [(row["op"], round(row["difference"] * 1e9)) for row in rows] == [
         ("pwrite", -120), ("open", 30), ("pread", 5),
@@ -88,8 +88,8 @@ def test_what_was_set_otherwise(tmp_path: Path) -> None:
         for pairs in ({"cb_write": "off", "cb_nodes": "1"}, {"cb_write": "on", "cb_nodes": "1"})
     ]  # fmt: skip
     more = {"environment": {"ROMIO_HINTS": "h"}, "command": ["./s3d", "5 5"]}
-    a = made(tmp_path / "a.fathom", [one("pwrite", 1)], hints_in_force=hints[0])
-    b = made(tmp_path / "b.fathom", [one("pwrite", 1)], hints_in_force=hints[1], manifest=more)
+    a = recorded(tmp_path / "a.fathom", [one("pwrite", 1)], hints_in_force=hints[0])
+    b = recorded(tmp_path / "b.fathom", [one("pwrite", 1)], hints_in_force=hints[1], manifest=more)
     rows = {
         (row["what"], row["setting"]): row for row in difference.configuration(a, b).to_pylist()
     }
@@ -103,20 +103,20 @@ def test_what_was_set_otherwise(tmp_path: Path) -> None:
 
 def test_runs_that_do_not_compare(tmp_path: Path) -> None:
     layers = {"configuration": {"layers": ["posix"]}}
-    a = made(tmp_path / "a.fathom", [one("pwrite", 1)])
-    b = made(tmp_path / "b.fathom", [one("pwrite", 1)], ranks=8, manifest=layers)
+    a = recorded(tmp_path / "a.fathom", [one("pwrite", 1)])
+    b = recorded(tmp_path / "b.fathom", [one("pwrite", 1)], ranks=8, manifest=layers)
     assert difference.incomparable(a, a) == []
-    said = "\n".join(difference.incomparable(a, b))
+    reasons = "\n".join(difference.incomparable(a, b))
     for words in ("numbers of ranks: 1 and 8", "only in a: hdf5 mpiio", "b: 1 of 8 ranks"):
-        assert words in said
+        assert words in reasons
 
 
 def test_the_factor_is_b_over_a_and_of_one_run_each(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """As the Compare screen has it, in the direction of the change."""
-    made(tmp_path / "a.fathom", [one("pwrite", 100)])
-    made(tmp_path / "b.fathom", [one("pwrite", 45)])
+    recorded(tmp_path / "a.fathom", [one("pwrite", 100)])
+    recorded(tmp_path / "b.fathom", [one("pwrite", 45)])
     runs = [str(tmp_path / "a"), str(tmp_path / "b")]
     assert main(["diff", *runs]) == 0
     page = capsys.readouterr().out
@@ -128,16 +128,16 @@ def test_the_factor_is_b_over_a_and_of_one_run_each(
     assert difference.ONE_EACH in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("a", "b", "said"), [
+@pytest.mark.parametrize(("a", "b", "words"), [
     (1.0, 0.456, "0.46x"), (2.0, 0.0, "0x"), (0.0, 1.0, "-"), (None, 1.0, "-"), (1.0, None, "-"), (1.0, 12.34, "12.3x"),
 ])  # fmt: skip
-def test_no_factor_where_one_has_nothing(a: float | None, b: float | None, said: str) -> None:
-    assert view.factor(a, b) == said
+def test_no_factor_where_one_has_nothing(a: float | None, b: float | None, words: str) -> None:
+    assert view.factor(a, b) == words
 
 
 def test_too_slow(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    a = made(tmp_path / "a.fathom", [one("pwrite", 100)])
-    b = made(tmp_path / "b.fathom", [one("pwrite", 115)])
+    a = recorded(tmp_path / "a.fathom", [one("pwrite", 100)])
+    b = recorded(tmp_path / "b.fathom", [one("pwrite", 115)])
     runs = [str(tmp_path / "a"), str(tmp_path / "b")]
     assert difference.slower(difference.whole(a, b), 10) == ["I/O, mean of the ranks"]
     assert main(["diff", *runs, "--fail-over", "10"]) == 1

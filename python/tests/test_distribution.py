@@ -30,10 +30,10 @@ def recognised(directory: Path, tables: Tables) -> dict[str, list[dict[str, Any]
         **rows,
     )
     content = view.as_json(patterns(fathom.open(run)), "r", None)
-    found: dict[str, list[dict[str, Any]]] = {}
+    by_stem: dict[str, list[dict[str, Any]]] = {}
     for one in content["patterns"]:
-        found.setdefault(Path(one["path"]).stem, []).append(one)
-    return found
+        by_stem.setdefault(Path(one["path"]).stem, []).append(one)
+    return by_stem
 
 
 @pytest.mark.parametrize("seed", seeds(8))
@@ -41,12 +41,12 @@ def test_hyperslabs(tmp_path: Path, seed: int) -> None:
     """40 decompositions each, by selections: all are recognised, and exactly."""
     draw = random.Random(seed)
     tables = Tables()
-    made = [decompositions.decomposition(draw, f"a{i}") for i in range(40)]
-    for one in made:
+    arrays = [decompositions.decomposition(draw, f"a{i}") for i in range(40)]
+    for one in arrays:
         decompositions.hdf5(tables, one, draw)
-    found = recognised(tmp_path / "r.fathom", tables)
-    for one in made:
-        (pattern,) = found[one.name]
+    patterns_of = recognised(tmp_path / "r.fathom", tables)
+    for one in arrays:
+        (pattern,) = patterns_of[one.name]
         assert is_regular(pattern), (one, pattern)
         assert expand(pattern) == one.elements(), (one.kinds, one.extents, pattern["hpf"])
 
@@ -55,8 +55,8 @@ def test_hyperslabs(tmp_path: Path, seed: int) -> None:
 def test_particles_are_irregular(tmp_path: Path, seed: int) -> None:
     draw = random.Random(seed)
     tables = Tables()
-    made = [decompositions.particles(draw, f"a{i}") for i in range(12)]
-    for one in made:
+    arrays = [decompositions.particles(draw, f"a{i}") for i in range(12)]
+    for one in arrays:
         decompositions.hdf5(tables, one, draw)
     for name, (pattern,) in recognised(tmp_path / "r.fathom", tables).items():
         kinds = [dimension["kind"] for dimension in pattern["distribution"]["dimensions"]]
@@ -81,23 +81,23 @@ def test_offsets(tmp_path: Path, seed: int) -> None:
     draw = random.Random(seed)
     tables = Tables()
     small = {"longest": (100, 20, 6, 3), "elements": (1, 1, 4)}
-    made = [decompositions.decomposition(draw, f"a{i}", **small) for i in range(20)]
-    made += [
+    arrays = [decompositions.decomposition(draw, f"a{i}", **small) for i in range(20)]
+    arrays += [
         decompositions.decomposition(draw, f"b{i}", ("block", "whole"), **small) for i in range(20)
     ]
-    for one in made:
+    for one in arrays:
         decompositions.posix(tables, one, draw)
-    found = recognised(tmp_path / "r.fathom", tables)
-    for one in made:
-        regular = [pattern for pattern in found[one.name] if is_regular(pattern)]
+    patterns_of = recognised(tmp_path / "r.fathom", tables)
+    for one in arrays:
+        regular = [pattern for pattern in patterns_of[one.name] if is_regular(pattern)]
         assert regular or one.name.startswith("a"), (
             one.kinds,
             one.extents,
-            found[one.name][0]["hpf"],
+            patterns_of[one.name][0]["hpf"],
         )
         if regular:
             together: dict[int, set[int]] = {rank: set() for rank in one.parts}
-            for pattern in found[one.name]:
+            for pattern in patterns_of[one.name]:
                 for rank, some in to_bytes(pattern).items():
                     together[rank] |= some
             assert together == bytes_of(one), (one.kinds, one.extents, regular[0]["hpf"])
@@ -108,18 +108,18 @@ def test_views(tmp_path: Path, seed: int) -> None:
     """Through views that are subarrays, those of more than 64 blocks known by their hash only: all, and exactly."""
     draw = random.Random(seed)
     tables = Tables()
-    made = [
+    arrays = [
         decompositions.decomposition(
             draw, f"a{i}", decompositions.LINES, (50, 200, 24, 8), (1, 1, 4)
         )
         for i in range(20)
     ]
-    for one in made:
+    for one in arrays:
         decompositions.view(tables, one, draw)
     assert sum(not row["exact"] for row in tables.rows["selections"]) > 5
-    found = recognised(tmp_path / "r.fathom", tables)
-    for one in made:
-        (pattern,) = found[one.name]
+    patterns_of = recognised(tmp_path / "r.fathom", tables)
+    for one in arrays:
+        (pattern,) = patterns_of[one.name]
         assert is_regular(pattern), (one.kinds, one.extents, pattern)
         shift = min(
             row["displacement"]

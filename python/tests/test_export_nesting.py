@@ -48,10 +48,10 @@ def cut(random: Random, rows: list[Row], pieces: int) -> list[list[Row]]:
     return [rows[a:b] for a, b in zip([0, *places], [*places, len(rows)], strict=True)]
 
 
-def told(found: list[Events]) -> dict[tuple[int, int], list[tuple[int, bool, int]]]:
+def replayed(parts: list[Events]) -> dict[tuple[int, int], list[tuple[int, bool, int]]]:
     """Of each track: call, is it its end, when."""
     out = defaultdict(list)
-    for part in found:
+    for part in parts:
         columns = (part.calls.stream, part.lane, part.calls.id, part.ends, part.time)
         for stream, lane, call, ends, time in zip(*(one.tolist() for one in columns), strict=True):
             out[stream, lane].append((call, ends, time))
@@ -66,7 +66,7 @@ def test_calls_nest_in_tracks(seed: int, overlap: bool) -> None:
     known = {row["id"]: row for row in rows}
     seen = set()
     pieces = (calls(part) for part in cut(random, rows, seed % 5))
-    for (stream, lane), track in told(list(events(pieces))).items():
+    for (stream, lane), track in replayed(list(events(pieces))).items():
         open_: list[int] = []
         assert [time for _, _, time in track] == sorted(time for _, _, time in track)
         for call, ends, time in track:
@@ -89,18 +89,18 @@ def test_what_lies_between_may_be_missing(seed: int) -> None:
     random = Random(seed)
     rows = tree(random, 0, overlap=False)
     known = {row["id"]: row for row in rows}
-    kept = [row for row in rows if random.random() < 0.6] or rows
-    part = {row["id"] for row in kept}
+    some = [row for row in rows if random.random() < 0.6] or rows
+    part = {row["id"] for row in some}
     open_: list[int] = []
-    for call, ends, _ in told(list(events(iter([calls(kept)]))))[0, 0]:
+    for call, ends, _ in replayed(list(events(iter([calls(some)]))))[0, 0]:
         if ends:
             assert open_.pop() == call
             continue
         around = known[call]["parent"]
         while around != NO_CALL and around not in part:
             around = known[around]["parent"]
-        found = open_[-1] if open_ else NO_CALL
+        nearest = open_[-1] if open_ else NO_CALL
         # A call of no duration may lie at the end of another one that is no longer around it.
-        tie = known.get(found, {}).get("stop") == known[call]["start"] == known[call]["stop"]
-        assert found == around or tie
+        tie = known.get(nearest, {}).get("stop") == known[call]["start"] == known[call]["stop"]
+        assert nearest == around or tie
         open_.append(call)

@@ -62,19 +62,19 @@ def find(path: Path, *files: Path) -> findings.Findings:
 
 
 def test_the_most_seconds_come_first_with_their_lines(path: Path, tmp_path: Path) -> None:
-    found = find(path, finding(tmp_path, "much")).conclusions
-    assert [(one.lost, one.sure, one.calls) for one in found] == [(2, 0.5, [1, 2]), (1, 0.5, [3])]
-    assert [sentence(one.rule.says, one.values) for one in found] == [
+    ranked = find(path, finding(tmp_path, "much")).conclusions
+    assert [(one.lost, one.sure, one.calls) for one in ranked] == [(2, 0.5, [1, 2]), (1, 0.5, [3])]
+    assert [sentence(one.rule.says, one.values) for one in ranked] == [
         "pwrite took 2 s in 2 calls",
         "write took 1 s in 1 calls",
     ]
-    assert all(one.lines == ["p.c:7 save"] for one in found)
+    assert all(one.lines == ["p.c:7 save"] for one in ranked)
 
 
 def test_dangers_come_last_and_a_column_says_how_sure(path: Path, tmp_path: Path) -> None:
     sql = "select null as lost, 0.9 as sure union all select 1.5, null"
-    found = find(path, finding(tmp_path, "mixed", sql)).conclusions
-    assert [(one.lost, one.sure) for one in found] == [(1.5, 0.5), (None, 0.9)]
+    ranked = find(path, finding(tmp_path, "mixed", sql)).conclusions
+    assert [(one.lost, one.sure) for one in ranked] == [(1.5, 0.5), (None, 0.9)]
 
 
 def test_what_loses_next_to_nothing_is_not_said(path: Path, tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_what_loses_next_to_nothing_is_not_said(path: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("lost", "calls", "said"),
+    ("lost", "calls", "is_said"),
     [
         (0.05, [0], False),  # what a stall of one call explains
         (0.08, [0], True),
@@ -93,7 +93,7 @@ def test_what_loses_next_to_nothing_is_not_said(path: Path, tmp_path: Path) -> N
     ],
 )
 def test_one_long_call_is_no_habit(
-    tmp_path: Path, lost: float, calls: list[int], said: bool
+    tmp_path: Path, lost: float, calls: list[int], is_said: bool
 ) -> None:
     """Of the run's two calls one takes 50 ms, the other 400 ms."""
     path = write_run(
@@ -105,7 +105,7 @@ def test_one_long_call_is_no_habit(
         ],
     )
     file = finding(tmp_path, "one", f"select {lost} as lost, {calls}::ubigint[] as calls")
-    assert bool(find(path, file).conclusions) == said
+    assert bool(find(path, file).conclusions) == is_said
 
 
 @pytest.mark.parametrize(
@@ -146,9 +146,9 @@ def test_a_broken_finding_is_said_and_the_others_are_kept(path: Path, tmp_path: 
         "list": "select 1 as lost, 'x' as calls",
     }
     files = [finding(tmp_path, name, sql) for name, sql in wrong.items()]
-    found = find(path, *files, finding(tmp_path, "good"))
-    assert {one.rule.name for one in found.conclusions} == {"good"}
-    says = {Path(file).stem: why for file, why in found.broken.items()}
+    concluded = find(path, *files, finding(tmp_path, "good"))
+    assert {one.rule.name for one in concluded.conclusions} == {"good"}
+    says = {Path(file).stem: why for file, why in concluded.broken.items()}
     assert says.keys() == wrong.keys()
     for name, part in {
         "column": "nothing",
@@ -179,16 +179,16 @@ def test_a_run_of_counters_only_is_asked_what_counters_can_answer(tmp_path: Path
         from counters where layer = 'posix'"""
     header = HEADER.replace("-- seen", "-- needs:  counters\n-- seen")
     files = [finding(tmp_path, "calls"), finding(tmp_path, "counters", by_time, header)]
-    found = find(path, *files)
-    assert [(one.rule.name, one.lost) for one in found.conclusions] == [("counters", 3)]
-    assert found.without == {"calls": ["calls"]}
+    concluded = find(path, *files)
+    assert [(one.rule.name, one.lost) for one in concluded.conclusions] == [("counters", 3)]
+    assert concluded.without == {"calls": ["calls"]}
 
 
 def test_all_findings_hold_of_a_run_without_anything(tmp_path: Path) -> None:
     path = write_run(tmp_path / "empty.fathom", runs=[{"name": "empty"}])
-    found = find(path, *findings.catalogue())
-    assert not found.broken
-    assert not found.conclusions
+    concluded = find(path, *findings.catalogue())
+    assert not concluded.broken
+    assert not concluded.conclusions
 
 
 def test_all_findings_hold_of_small_runs(run_directory: Path) -> None:
@@ -273,5 +273,5 @@ def test_one_rank_without_communication_claims_no_waiting(tmp_path: Path) -> Non
         counters=counters_of(calls),
     )  # fmt: skip
     (one,) = find(run, paths.catalog() / "findings" / "one-rank.sql").conclusions
-    said = sentence(one.rule.says, one.values)
-    assert said.endswith("in 3 s; how long the others waited was not recorded")
+    sentence_ = sentence(one.rule.says, one.values)
+    assert sentence_.endswith("in 3 s; how long the others waited was not recorded")

@@ -195,7 +195,7 @@ def test_accesses_are_what_a_count_call_by_call_gives(tmp_path: Path, seed: int)
     files = [{"file": n, "path": f"/a/{n}"} | REGULAR for n in range(2)]
     ordered = sorted(calls, key=lambda row: (row["stream"], row["start"]))
     rows = table(asked(tmp_path, ordered, files), "accesses")
-    found = {
+    by_call = {
         tuple(row[key] for key in ("stream", "file", "kind", "bin", "aligned", "place", "own")): (
             row["n"],
             row["bytes"],
@@ -203,8 +203,8 @@ def test_accesses_are_what_a_count_call_by_call_gives(tmp_path: Path, seed: int)
         )
         for row in rows
     }
-    assert len(found) == len(rows)
-    assert found == by_hand(calls)
+    assert len(by_call) == len(rows)
+    assert by_call == by_hand(calls)
 
 
 @pytest.mark.parametrize("regions", [False, True])
@@ -246,7 +246,7 @@ def test_turns_of_thousands_of_calls_are_those_of_neighbours(tmp_path: Path, reg
         calls=rows,
         counters=counters_of(rows),
     )
-    (found,) = Asked(fathom.open(path)).rows(findings.read(*findings.rules(["idle-gaps"], None)))
-    assert found["n"] == turns
-    assert found["each"] == pytest.approx(1e-4)
-    assert found["gap"] == pytest.approx(1e-4)
+    (gaps,) = Asked(fathom.open(path)).rows(findings.read(*findings.rules(["idle-gaps"], None)))
+    assert gaps["n"] == turns
+    assert gaps["each"] == pytest.approx(1e-4)
+    assert gaps["gap"] == pytest.approx(1e-4)

@@ -34,7 +34,7 @@ def random_calls(rng: random.Random, directories: list[int], processes: int) -> 
     return calls
 
 
-def made(place: Path, name: str, calls: list[Call], started: int, key: str = "fs") -> Any:
+def recorded(place: Path, name: str, calls: list[Call], started: int, key: str = "fs") -> Any:
     stop = max(call["start"] + call["duration"] for call in calls)
     run = write_run(
         place / f"{name}.fathom",
@@ -75,7 +75,7 @@ def kind(call: Call) -> tuple[str, int]:
 def lost(calls: list[Call], file: int, spans: list[tuple[int, int]], alone: list[Call]) -> Any:
     """Seconds of the process that lost most at a server, call by call; None: nothing to compare with."""
 
-    def met(call: Call) -> bool:
+    def overlapped(call: Call) -> bool:
         return any(a < call["start"] + call["duration"] and b > call["start"] for a, b in spans)
 
     def mean(some: list[Call]) -> float | None:
@@ -85,15 +85,15 @@ def lost(calls: list[Call], file: int, spans: list[tuple[int, int]], alone: list
     by_process: dict[int, float] = defaultdict(float)
     known = False
     for call in calls:
-        if call["file"] != file or not met(call):
+        if call["file"] != file or not overlapped(call):
             continue
         same = [one for one in calls if kind(one) == kind(call)]
         before = [one for one in alone if kind(one) == kind(call)]
         means = (
             mean([one for one in before if one["file"] == file]),
             mean(before),
-            mean([one for one in same if one["file"] == file and not met(one)]),
-            mean([one for one in same if one["file"] != file or not met(one)]),
+            mean([one for one in same if one["file"] == file and not overlapped(one)]),
+            mean([one for one in same if one["file"] != file or not overlapped(one)]),
         )
         usual = next((value for value in means if value is not None), None)
         known = known or usual is not None
@@ -112,11 +112,11 @@ def test_seconds_lost_to_another_run(
     after = rng.randrange(-100, 400) * MS
     x, y = random_calls(rng, [0, 1, 2], 3), random_calls(rng, [0], 2)
     alone = random_calls(rng, [0, 1, 2], 2) if seed % 2 else []
-    runs = [made(tmp_path, "x", x, 10**18), made(tmp_path, "y", y, 10**18 + after)]
+    runs = [recorded(tmp_path, "x", x, 10**18), recorded(tmp_path, "y", y, 10**18 + after)]
     if alone:
-        runs.append(made(tmp_path, "x.alone", alone, 10**18 + 10**12))
-    found = interference.interference(runs)
-    (effect,) = [one for one in found.effects if one.run == "x"] or [None]
+        runs.append(recorded(tmp_path, "x.alone", alone, 10**18 + 10**12))
+    overlaps = interference.interference(runs)
+    (effect,) = [one for one in overlaps.effects if one.run == "x"] or [None]
     spans = [(a + after, b + after) for a, b in seen_spans(y, 0)]
     own = seen_spans(x, 0)
     stop = max(call["start"] + call["duration"] for call in x)
@@ -126,7 +126,7 @@ def test_seconds_lost_to_another_run(
         return
     assert (effect.server, effect.others) == ("/d/a", ("y",))
     assert effect.overlap_seconds == pytest.approx(both / 1e9)
-    assert found.alone.get("x") == ("x.alone" if alone else None)
+    assert overlaps.alone.get("x") == ("x.alone" if alone else None)
     # Calls of x on its other servers are never beside y, which is not there.
     assert effect.lost_seconds == pytest.approx(lost(x, 0, spans, alone))
 
@@ -141,7 +141,7 @@ def steady(directory: int, number: int, duration: int) -> list[Call]:
 
 
 def test_the_same_path_on_two_file_systems_is_two_servers(tmp_path: Path) -> None:
-    runs = [made(tmp_path, name, steady(0, 40, 2), 10**18, key) for name, key in ("xy", "yz")]
+    runs = [recorded(tmp_path, name, steady(0, 40, 2), 10**18, key) for name, key in ("xy", "yz")]
     assert not interference.interference(runs).effects
 
 
@@ -150,18 +150,19 @@ def test_the_page_and_its_advice(tmp_path: Path, capsys: pytest.CaptureFixture[s
     later = [
         row | {"start": row["start"] + 10**9, "id": 99 + row["id"]} for row in steady(1, 40, 2)
     ]
-    made(tmp_path, "a", steady(0, 40, 6) + later, 10**18)
-    made(tmp_path, "b", steady(0, 30, 6), 10**18)
-    made(tmp_path, "a.alone", steady(0, 40, 2) + later, 10**18 + 10**12)
+    recorded(tmp_path, "a", steady(0, 40, 6) + later, 10**18)
+    recorded(tmp_path, "b", steady(0, 30, 6), 10**18)
+    recorded(tmp_path, "a.alone", steady(0, 40, 2) + later, 10**18 + 10**12)
     runs = [str(tmp_path / name) for name in ("a", "b", "a.alone")]
     assert main(["landscape", *runs, "--interference", "--json"]) == 0
-    said = json.loads(capsys.readouterr().out)
-    assert said["together"] == [["a", "b"]]
-    (of_a,) = [one for one in said["interference"] if one["run"] == "a"]
+    content = json.loads(capsys.readouterr().out)
+    assert content["together"] == [["a", "b"]]
+    (of_a,) = [one for one in content["interference"] if one["run"] == "a"]
     assert (of_a["calls"], of_a["times"], of_a["compared_with"]) == (30, 3.0, "a.alone")
     assert of_a["lost_seconds"] == pytest.approx(30 * 4e-3)
     assert (
-        said["advice"][0] == "a lost 120 ms to b: leave /d/a out: its other 1 server had it alone"
+        content["advice"][0]
+        == "a lost 120 ms to b: leave /d/a out: its other 1 server had it alone"
     )
     assert main(["landscape", *runs, "--interference"]) == 0
     page = capsys.readouterr().out
@@ -172,8 +173,8 @@ def test_the_page_and_its_advice(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 @pytest.mark.parametrize("words", [["a"], ["a", "a"], ["a", "b", "--layer", "posix"]])
 def test_wrong_use_is_one_line(tmp_path: Path, words: list[str], capsys: Any) -> None:
-    made(tmp_path, "a", steady(0, 10, 2), 10**18)
-    made(tmp_path, "b", steady(0, 10, 2), 10**18)
+    recorded(tmp_path, "a", steady(0, 10, 2), 10**18)
+    recorded(tmp_path, "b", steady(0, 10, 2), 10**18)
     paths = [str(tmp_path / word) if len(word) == 1 else word for word in words]
     assert main(["landscape", *paths, "--interference"]) == 2
     assert capsys.readouterr().err.count("\n") == 1

@@ -103,5 +103,5 @@ def test_the_page_of_a_packed_run_is_there_and_says_what_its_tables_say(
     monkeypatch.setattr(pack, "LARGE", 0)
     pack._ask_page(fathom.open(run))
     capsys.readouterr()
-    kept = printed(CachedStatements(Nobody(), run), capsys)
-    assert kept == printed(fathom.open(run), capsys) and "Layers" in kept
+    page_text = printed(CachedStatements(Nobody(), run), capsys)
+    assert page_text == printed(fathom.open(run), capsys) and "Layers" in page_text

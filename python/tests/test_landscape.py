@@ -25,10 +25,10 @@ from schema import counters_of, write_run
     ([10 if rank % 20 == 0 else 0.001 for rank in range(320)], "some", list(range(0, 320, 20))),
 ])  # fmt: skip
 def test_who_dominates(amounts: list[float], how: str, ranks: list[int]) -> None:
-    found = dominant(dict(enumerate(amounts)))
-    assert (found.how, list(found.ranks)) == (how, ranks)
+    dominance = dominant(dict(enumerate(amounts)))
+    assert (dominance.how, list(dominance.ranks)) == (how, ranks)
     held = sum(amounts[rank] for rank in ranks)
-    assert how == "none" or found.share == pytest.approx(held / sum(amounts))
+    assert how == "none" or dominance.share == pytest.approx(held / sum(amounts))
 
 
 def busy(*spans: tuple[int, int]) -> list[float]:
@@ -65,7 +65,7 @@ FILES = [
 ]
 
 
-def made(place: Path, calls: list[dict[str, Any]], **rows: list[dict[str, Any]]) -> Any:
+def recorded(place: Path, calls: list[dict[str, Any]], **rows: list[dict[str, Any]]) -> Any:
     events = [one for one in calls if one.get("recorded", True)]
     counters = counters_of([{k: v for k, v in one.items() if k != "recorded"} for one in calls])
     counted = rows.pop("counters", counters)
@@ -90,7 +90,7 @@ def made(place: Path, calls: list[dict[str, Any]], **rows: list[dict[str, Any]])
 
 def test_threads_of_a_rank_are_a_union(tmp_path: Path) -> None:
     calls = [call(0, 0, 400), call(0, 300, 300, thread=7, stream=9), call(1, 600, 60)]
-    row = landscape.row(made(tmp_path, calls))
+    row = landscape.row(recorded(tmp_path, calls))
     assert row["io_seconds"] == pytest.approx((600 + 60) / 2 * 1e-9)
     assert row["io_uncertain_seconds"] == 0
     assert (row["io_most_rank"], row["io_most_seconds"]) == (0, pytest.approx(600e-9))
@@ -100,7 +100,7 @@ def test_threads_of_a_rank_are_a_union(tmp_path: Path) -> None:
 
 def test_of_counters_alone_threads_are_a_sum_and_it_is_said(tmp_path: Path) -> None:
     calls = [call(0, 0, 400), call(0, 300, 300, thread=7), call(1, 600, 60)]
-    row = landscape.row(made(tmp_path, [one | {"recorded": False} for one in calls]))
+    row = landscape.row(recorded(tmp_path, [one | {"recorded": False} for one in calls]))
     assert row["io_seconds"] == pytest.approx((700 + 60) / 2 * 1e-9)
     assert row["io_uncertain_seconds"] == pytest.approx(300 / 2 * 1e-9)
     assert (row["when"], row["when_from"], row["when_parts"]) == ("unknown", "span", [])
@@ -108,23 +108,23 @@ def test_of_counters_alone_threads_are_a_sum_and_it_is_said(tmp_path: Path) -> N
 
 def test_a_sum_of_threads_is_no_longer_than_the_run(tmp_path: Path) -> None:
     calls = [call(0, 0, 900), call(0, 300, 900), call(0, 300, 500, thread=7), call(1, 600, 60)]
-    run = made(tmp_path, [one | {"recorded": False} for one in calls])
+    run = recorded(tmp_path, [one | {"recorded": False} for one in calls])
     row = landscape.row(run)
     assert row["io_most_seconds"] == pytest.approx(1200e-9)
     assert row["io_uncertain_seconds"] == 0
-    said = words.time(answers.time(run), "rank")
-    assert "for 100 % of the run time (1.2 µs) some I/O call ran" in said
+    sentence = words.time(answers.time(run), "rank")
+    assert "for 100 % of the run time (1.2 µs) some I/O call ran" in sentence
     assert summary.layers(run)["share"].to_pylist() == [None]
 
 
 def test_pipes_are_no_files(tmp_path: Path) -> None:
-    row = landscape.row(made(tmp_path, [call(0, 0, 10), call(1, 0, 500, file=1)]))
+    row = landscape.row(recorded(tmp_path, [call(0, 0, 10), call(1, 0, 500, file=1)]))
     assert row["io_seconds"] == pytest.approx(5e-9)
     assert row["bytes_written"] == 10
 
 
 def test_a_calm_run(tmp_path: Path) -> None:
-    row = landscape.row(made(tmp_path, [call(0, 0, 0, file=1)]))
+    row = landscape.row(recorded(tmp_path, [call(0, 0, 0, file=1)]))
     assert (row["operation"], row["time_by"]) == (None, "none")
 
 
@@ -138,12 +138,12 @@ def test_groups_of_files(tmp_path: Path) -> None:
     ]
     calls = [call(0, 10 * number, 5, file=number) for number in range(len(paths))]
     files = [{"file": n, "path": path, "kind": "regular"} for n, path in enumerate(paths)]
-    run = made(tmp_path, calls, files=files)
-    found = {group["group"]: group["files"] for group in landscape.groups(run)}
-    assert found == {"*.rst": 2, "restart.*": 2, "README": 1}
+    run = recorded(tmp_path, calls, files=files)
+    by_group = {group["group"]: group["files"] for group in landscape.groups(run)}
+    assert by_group == {"*.rst": 2, "restart.*": 2, "README": 1}
     globs = [("rst", "*.rst"), ("data", "/data/*")]
-    found = {group["group"]: group["bytes_written"] for group in landscape.groups(run, globs)}
-    assert found == {"rst": 20, "data": 20}
+    by_group = {group["group"]: group["bytes_written"] for group in landscape.groups(run, globs)}
+    assert by_group == {"rst": 20, "data": 20}
 
 
 def test_speedups() -> None:
@@ -163,15 +163,15 @@ def test_most_opens_in_a_second(tmp_path: Path) -> None:
     second = 10**9
     calls = opens([0, second // 2, second, second + 1, 4 * second])
     calls += [call(0, second + 10, 5, op="pipe", kind="open", file=1)]
-    found = landscape.opens(made(tmp_path, calls))
-    assert found == {"opens": 5, "peak_opens_per_second": 3, "peak_opens_from": "calls"}
+    opened = landscape.opens(recorded(tmp_path, calls))
+    assert opened == {"opens": 5, "peak_opens_per_second": 3, "peak_opens_from": "calls"}
 
 
 def test_opens_that_were_counted_only(tmp_path: Path) -> None:
     """100 between 0 and 10 s: 11 moments in a second, and one that is known."""
     second = 10**9
     counted = {**counters_of(opens([0]))[0], "calls": 101, "recorded": 0, "last_stop": 10 * second}
-    run = made(tmp_path, opens([0]), counters=[counted])
-    found = landscape.opens(run)
-    assert (found["opens"], found["peak_opens_from"]) == (101, "counters")
-    assert found["peak_opens_per_second"] == 10
+    run = recorded(tmp_path, opens([0]), counters=[counted])
+    opened = landscape.opens(run)
+    assert (opened["opens"], opened["peak_opens_from"]) == (101, "counters")
+    assert opened["peak_opens_per_second"] == 10

@@ -70,8 +70,8 @@ def test_why_files_are_not_told_is_said(
 
 def ranked(capsys: pytest.CaptureFixture[str], *words: object) -> list[dict[str, Any]]:
     assert main(["landscape", *map(str, words), "--json"]) == 0
-    found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["runs"]
-    return found
+    ranking: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["runs"]
+    return ranking
 
 
 def test_runs_below_a_directory_are_ranked(
@@ -87,8 +87,8 @@ def test_runs_below_a_directory_are_ranked(
     ]
     assert [row["run"] for row in ranked(capsys, tmp_path, "--by", "opens", "--top", 1)] == ["many"]
     assert main(["landscape", str(tmp_path), "--by", "opens", "--top", "2"]) == 0
-    said = capsys.readouterr().out
-    assert "2 of 3 runs, by opens" in said and "some" in said and "few" not in said
+    output = capsys.readouterr().out
+    assert "2 of 3 runs, by opens" in output and "some" in output and "few" not in output
     assert main(["landscape", str(tmp_path), "--top", "2"]) == 2
     assert "--top goes with --by" in capsys.readouterr().err
 
@@ -114,10 +114,10 @@ def test_many_are_made_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixtur
     spool(tmp_path, {f"r{n:02}": n + 1 for n in range(landscapes.MANY)})
     paths = landscapes.below([str(tmp_path), str(tmp_path / "none")])
     assert main(["landscape", *paths, "--csv"]) == 3
-    said = capsys.readouterr()
-    rows = said.out.splitlines()[1:]
+    captured = capsys.readouterr()
+    rows = captured.out.splitlines()[1:]
     assert [row.split(",")[0] for row in rows] == [f"r{n:02}" for n in range(landscapes.MANY)]
-    assert "none: there is no such run directory" in said.err
+    assert "none: there is no such run directory" in captured.err
 
 
 def test_a_run_that_goes_on_is_not_settled(tmp_path: Path) -> None:

@@ -82,17 +82,17 @@ STUCK = {
 
 
 def frame(by: str = "layer", **given: Any) -> Frame:
-    made = Frame("s3d", by, keys=True)
-    made.course.add(look(0, CALLS))
-    made.course.add(look(1, CALLS[:3], **given))
-    return made
+    shown = Frame("s3d", by, keys=True)
+    shown.course.add(look(0, CALLS))
+    shown.course.add(look(1, CALLS[:3], **given))
+    return shown
 
 
-def drawn(made: Frame, width: int, height: int = 24) -> list[str]:
+def drawn(shown: Frame, width: int, height: int = 24) -> list[str]:
     out = io.StringIO()
     console = Console(file=out, width=width, height=height, force_terminal=True, no_color=True)
     with console.capture() as capture:
-        console.print(made)
+        console.print(shown)
     return re.sub(r"\x1b\[[0-9;]*m", "", capture.get()).splitlines()
 
 
@@ -159,7 +159,7 @@ def test_what_is_missed_is_said() -> None:
 
 
 def test_keys_change_the_view() -> None:
-    made = frame()
+    shown = frame()
     for key, by in (
         ("f", "file"),
         ("r", "rank"),
@@ -167,10 +167,10 @@ def test_keys_change_the_view() -> None:
         ("l", "layer"),
         ("\t", "function"),
     ):
-        assert made.press(key)
-        assert made.by == by
-    assert made.press("x") and made.by == "function"
-    assert not made.press("q")
+        assert shown.press(key)
+        assert shown.by == by
+    assert shown.press("x") and shown.by == "function"
+    assert not shown.press("q")
 
 
 def test_bars_and_long_names() -> None:

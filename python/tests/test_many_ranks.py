@@ -20,7 +20,7 @@ WIDTH = RUN // PARTS
 FUNCTIONS = [("pwrite", "write"), ("pread", "read"), ("open", "open"), ("close", "close")]
 
 
-def made(folder: Path, processes: list[dict[str, Any]], calls: list[dict[str, Any]]) -> Run:
+def recorded(folder: Path, processes: list[dict[str, Any]], calls: list[dict[str, Any]]) -> Run:
     counters = [
         row | {"thread_class": "main" if call["stream"] % 3 else "other"}
         for row, call in zip(counters_of(calls), calls, strict=True)
@@ -62,17 +62,17 @@ def random_run(dice: random.Random, folder: Path) -> tuple[Run, list[dict[str, A
                     }
                 )  # fmt: skip
                 at += took + dice.randrange(30)
-    return made(folder, processes, calls), calls, ranks
+    return recorded(folder, processes, calls), calls, ranks
 
 
 def busy(calls: list[dict[str, Any]]) -> list[int]:
     """ns of these calls in each part of the run."""
-    found = [0] * PARTS
+    bins = [0] * PARTS
     for call in calls:
         for at in range(PARTS):
             start, stop = max(call["start"], at * WIDTH), (at + 1) * WIDTH
-            found[at] += max(0, min(call["start"] + call["duration"], stop) - start)
-    return found
+            bins[at] += max(0, min(call["start"] + call["duration"], stop) - start)
+    return bins
 
 
 def shares(of: dict[int, list[dict[str, Any]]], unit: int) -> list[float]:
@@ -80,10 +80,10 @@ def shares(of: dict[int, list[dict[str, Any]]], unit: int) -> list[float]:
 
 
 def by(calls: list[dict[str, Any]], key: str) -> dict[int, list[dict[str, Any]]]:
-    found: dict[int, list[dict[str, Any]]] = defaultdict(list)
+    grouped: dict[int, list[dict[str, Any]]] = defaultdict(list)
     for call in calls:
-        found[call[key]].append(call)
-    return found
+        grouped[call[key]].append(call)
+    return grouped
 
 
 SEEDS = range(12)
@@ -99,11 +99,11 @@ def test_sums_over_ranks_are_those_of_each(seed: int, tmp_path: Path) -> None:
     units = sorted({rank for rank in ranks if rank is not None}) if mpi else sorted(of_process)
     each = of_rank if mpi else of_process
 
-    found = moments.when(source)
+    moments_ = moments.when(source)
     together = [
         sum(column) for column in zip(*(shares(of_process, p) for p in of_process), strict=True)
     ]
-    assert found.parts == pytest.approx(
+    assert moments_.parts == pytest.approx(
         [part / max(1, len(units)) for part in together] if calls else []
     )
 
@@ -165,9 +165,9 @@ def check_spread(source: Remembered, calls: list[dict[str, Any]], ranks: list[An
             sum(call["duration"] for call in of_process.get(p, [])) / 1e9 for p in processes
         ],
     }
-    found = {row["quantity"]: row for row in summary.spread(source).to_pylist()}
-    assert list(found) == (list(sums) if processes else [])
-    for quantity, row in found.items():
+    by_quantity = {row["quantity"]: row for row in summary.spread(source).to_pylist()}
+    assert list(by_quantity) == (list(sums) if processes else [])
+    for quantity, row in by_quantity.items():
         ordered = sorted(sums[quantity])
         middle = (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
         assert (row["least"], row["median"], row["most"]) == pytest.approx(
@@ -195,9 +195,9 @@ def check_landscape(
         }
         time[unit] += len(spent) if beside else min(RUN, sum(call["duration"] for call in some))
         moved[unit] += sum(call["bytes"] for call in some)
-    found = landscape.ranks(source).to_pylist()
-    assert {row["unit"]: row["busy"] for row in found} == time
-    assert {row["unit"]: row["bytes_read"] + row["bytes_written"] for row in found} == moved
+    by_rank = landscape.ranks(source).to_pylist()
+    assert {row["unit"]: row["busy"] for row in by_rank} == time
+    assert {row["unit"]: row["bytes_read"] + row["bytes_written"] for row in by_rank} == moved
     together = landscape.together(source)
     most = max(time.values(), default=0)
     assert (together["units"], together["busy"], together["most"]) == (
@@ -221,10 +221,10 @@ class Counting(Run):
     rows = 0
 
     def sql(self, text: str, **values: Any) -> pa.Table:
-        found = super().sql(text, **values)
+        table = super().sql(text, **values)
         self.asked += 1
-        self.rows += found.num_rows
-        return found
+        self.rows += table.num_rows
+        return table
 
 
 def asked(folder: Path, ranks: int) -> tuple[int, int]:
@@ -238,7 +238,7 @@ def asked(folder: Path, ranks: int) -> tuple[int, int]:
         for rank in range(ranks)
         for n, (op, kind) in enumerate((("open", "open"), ("pwrite", "write")))
     ]  # fmt: skip
-    path = made(folder, [{"process": n, "rank": n} for n in range(ranks)], calls).path
+    path = recorded(folder, [{"process": n, "rank": n} for n in range(ranks)], calls).path
     run = Counting(path)
     content = page.compute("r", run.manifest, run, None, lambda: None)
     page.print_page(content, 10)

@@ -46,9 +46,9 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def environment(tmp_path: Path) -> Iterator[dict[str, str]]:
     """No launcher, rings below the test's own folder."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(LAUNCHER_VARIABLES)}
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith(LAUNCHER_VARIABLES)}
     # The sanitizer's library must come first; memory is left to the end of the process on purpose.
-    yield kept | {
+    yield inherited | {
         "FATHOM_RING": str(tmp_path / "ring"),
         "ASAN_OPTIONS": "detect_leaks=0:verify_asan_link_order=0",
     }
@@ -134,13 +134,13 @@ def test_a_run_leaves_a_whole_run_json(
     status, out, err = run(command, tmp_path, environment, *words)
     assert (status, out) == (7, "")
     assert err == f"fathom: run directory {tmp_path}/x.fathom\n"
-    said = json.loads((tmp_path / "x.fathom" / "run.json").read_text())
-    assert said["command"] == ["sh", "-c", "exit 7", "\ufffd"]
-    assert said["environment"]["MPICH_TEST"] == 'a "quoted"\tvalue'
-    assert said["exit"] == {"status": 7}
-    assert said["fathom"] == "9.8.7"
-    assert 0 < said["start_ns"] <= said["end_ns"]
-    assert said["configuration"] | {"ring": 0, "library": 0} == {
+    manifest = json.loads((tmp_path / "x.fathom" / "run.json").read_text())
+    assert manifest["command"] == ["sh", "-c", "exit 7", "\ufffd"]
+    assert manifest["environment"]["MPICH_TEST"] == 'a "quoted"\tvalue'
+    assert manifest["exit"] == {"status": 7}
+    assert manifest["fathom"] == "9.8.7"
+    assert 0 < manifest["start_ns"] <= manifest["end_ns"]
+    assert manifest["configuration"] | {"ring": 0, "library": 0} == {
         "layers": ["posix"], "counted": [], "layers_asked": "posix",
         "level": "call", "budget": 1 << 20, "ranks": "0-3:2",
         "files": ["/a/*", "!*.log"], "ring": 0, "library": 0,
@@ -181,8 +181,8 @@ def test_layers_are_named_added_left_out_or_counted(
     words = ["run", "--no-show", "-o", "x", *asked, "sh", "-c", script]
     _, out, _ = run(command, tmp_path, environment, *words)
     assert out.strip() == ",".join([*recorded, *(f"{name}:counted" for name in counted)])
-    said = json.loads((tmp_path / "x.fathom" / "run.json").read_text())["configuration"]
-    assert (said["layers"], said["counted"]) == (recorded, counted)
+    configuration = json.loads((tmp_path / "x.fathom" / "run.json").read_text())["configuration"]
+    assert (configuration["layers"], configuration["counted"]) == (recorded, counted)
     gate = int.from_bytes((tmp_path / "page").read_bytes()[16:24], "little")
     numbers = {"posix": 0, "mpiio": 1, "hdf5": 2, "mpi": 3, "pnetcdf": 4, "netcdf": 5}
     numbers |= {"stdio": 6, "aio": 7, "threads": 8, "user": 9, "server": 10, "disk": 11}
@@ -237,8 +237,8 @@ def test_death_by_signal_is_seen_above(
         command, tmp_path, environment, "run", "--no-show", "sh", "-c", "kill -KILL $$"
     )
     assert status == -signal.SIGKILL
-    said = json.loads((tmp_path / "sh.1.fathom" / "run.json").read_text())
-    assert said["exit"] == {"signal": 9}
+    manifest = json.loads((tmp_path / "sh.1.fathom" / "run.json").read_text())
+    assert manifest["exit"] == {"signal": 9}
 
 
 def test_signals_sent_to_us_reach_the_program(
@@ -344,9 +344,9 @@ def test_env_of_several_tasks_is_one_run_if_asked(
 ) -> None:
     words = ["env", "-o", "x", "--shell", "json"]
     tasks = [rank(environment, number, "job-1") for number in range(2)]
-    said = [run(command, tmp_path, task, *words, "--join") for task in tasks]
-    assert [status for status, _, _ in said] == [0, 0]
-    assert said[0][1] == said[1][1]
+    replies = [run(command, tmp_path, task, *words, "--join") for task in tasks]
+    assert [status for status, _, _ in replies] == [0, 0]
+    assert replies[0][1] == replies[1][1]
     status, _, err = run(command, tmp_path, tasks[1], *words)
     assert status == 125
     assert "x.fathom exists" in err
@@ -398,13 +398,13 @@ def test_env_prints_what_a_shell_can_read(
         [shell, "script"], cwd=place, env=environment, capture_output=True, text=True, check=False
     )
     assert done.stdout, done.stderr
-    said = json.loads(done.stdout)
-    assert said["FATHOM_RUN"] == f"{place}/x.fathom"
-    assert (said["FATHOM_LEVEL"], said["FATHOM_BUDGET"]) == ("job", "1024")
-    assert said["FATHOM_FILES"] == NASTY
-    assert "FATHOM_RANKS" not in said and "FATHOM_MMAP" not in said
+    variables = json.loads(done.stdout)
+    assert variables["FATHOM_RUN"] == f"{place}/x.fathom"
+    assert (variables["FATHOM_LEVEL"], variables["FATHOM_BUDGET"]) == ("job", "1024")
+    assert variables["FATHOM_FILES"] == NASTY
+    assert "FATHOM_RANKS" not in variables and "FATHOM_MMAP" not in variables
     before = ["/lib/before.so"] if "before" in script else []
-    assert said["LD_PRELOAD"].split(":") == [*before, preloaded(command)]
+    assert variables["LD_PRELOAD"].split(":") == [*before, preloaded(command)]
     assert json.loads((place / "x.fathom" / "run.json").read_text())["command"] == []
 
 
@@ -414,9 +414,9 @@ def test_env_as_json_and_what_cannot_be_said(
     environment["LD_PRELOAD"] = "/lib/other.so"
     globs = ["--files", "a", "--files", "!b"]
     _, out, _ = run(command, tmp_path, environment, "env", "-o", "x", "--shell", "json", *globs)
-    said = json.loads(out)
-    assert (said["FATHOM_FILES"], said["FATHOM_RANKS"]) == ("a\n!b", None)
-    assert said["LD_PRELOAD"] == f"/lib/other.so:{preloaded(command)}"
+    variables = json.loads(out)
+    assert (variables["FATHOM_FILES"], variables["FATHOM_RANKS"]) == ("a\n!b", None)
+    assert variables["LD_PRELOAD"] == f"/lib/other.so:{preloaded(command)}"
     del environment["LD_PRELOAD"]
     for words, says in (
         (["env", "--shell", "csh", *globs], "one --files at most"),

@@ -101,9 +101,9 @@ def test_sizes_of_reads_and_writes(run: Any) -> None:
     assert rows["posix", "write"]["bins"] == [[16, 64, 6], [4096, 16384, 2]]
     assert rows["posix", "write"]["common"] == [[17, 6, 0], [100, 2, 1]]
     assert rows["posix", "read"]["bins"] == [[0, 1, 1], [4**15, None, 2]]
-    said = {column.heading: column.write(rows["posix", "write"][column.name]) for column in SIZES}
-    assert said["sizes"] == "16 B-64 B 75 %, 4 KiB-16 KiB 25 %"
-    assert said["most often"] == "17 B (6), 100 B (at most 2)"
+    cells = {column.heading: column.write(rows["posix", "write"][column.name]) for column in SIZES}
+    assert cells["sizes"] == "16 B-64 B 75 %, 4 KiB-16 KiB 25 %"
+    assert cells["most often"] == "17 B (6), 100 B (at most 2)"
 
 
 def test_how_files_were_used(run: Any) -> None:
@@ -123,11 +123,11 @@ def test_samples_are_levels_and_rates(run: Any) -> None:
     # nothing in the first second, 6 MB in two more
     assert (rows["net.rx_bytes"]["mean"], rows["net.rx_bytes"]["most"]) == pytest.approx((2e6, 3e6))
     assert rows["cpu.idle"]["mean"] == pytest.approx(5e8)
-    said = {
+    cells = {
         what: numbers.sampled(row["most"], row["unit"], row["is_level"])
         for what, row in rows.items()
     }
-    assert said == {"memory.resident": "3 MiB", "net.rx_bytes": "3 MB/s", "cpu.idle": "50 %"}
+    assert cells == {"memory.resident": "3 MiB", "net.rx_bytes": "3 MB/s", "cpu.idle": "50 %"}
 
 
 COLUMNS = (

@@ -97,8 +97,8 @@ def test_sizes(capsys: Captured, tmp_path: Path, run_directory: Path) -> None:
     )
     assert status == 0
     assert (tmp_path / "r.html").stat().st_size <= small
-    said = answers_of((tmp_path / "r.html").read_text(encoding="utf-8"))["report"]["left out"]
-    assert all(f"left out: {one}" in err for one in said)
+    left_out = answers_of((tmp_path / "r.html").read_text(encoding="utf-8"))["report"]["left out"]
+    assert all(f"left out: {one}" in err for one in left_out)
     assert "up to 20MB" in refused(capsys, 2, "report", run_directory, "--size", "21MB")
     assert "larger --size" in refused(capsys, 2, "report", run_directory, "--size", "1KB")
 

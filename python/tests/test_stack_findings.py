@@ -124,9 +124,9 @@ def many() -> list[list[Part]]:
 def rows(run: Path, folder: Path, sql: str) -> list[dict[str, Any]]:
     rule = folder / "rows.sql"
     rule.write_text(HEADER + sql)
-    found = findings.find(fathom.open(run), [rule])
-    assert not found.broken
-    return [one.values for one in found.conclusions]
+    concluded = findings.find(fathom.open(run), [rule])
+    assert not concluded.broken
+    return [one.values for one in concluded.conclusions]
 
 
 def test_each_collective_is_what_its_parts_say(many: list[list[Part]], tmp_path: Path) -> None:
@@ -154,18 +154,18 @@ def test_each_collective_is_what_its_parts_say(many: list[list[Part]], tmp_path:
         counters=counters_of(calls),
     )  # fmt: skip
     together = rows(run, tmp_path, "select *, 1.0 as lost from {together}")
-    told = {row["collective"]: row for row in together}
-    assert len(told) == len(many)
+    rows_of = {row["collective"]: row for row in together}
+    assert len(rows_of) == len(many)
     for n, parts in enumerate(many):
         want = expected(parts)
-        assert {key: told[n][key] for key in want} == want, parts
+        assert {key: rows_of[n][key] for key in want} == want, parts
 
 
 @pytest.mark.parametrize(
-    ("gap", "stall", "said"), [(0, 0, True), (5, 0, False), (5, 30, False), (0, 30, True)]
+    ("gap", "stall", "is_said"), [(0, 0, True), (5, 0, False), (5, 30, False), (0, 30, True)]
 )
 def test_a_stall_joins_no_collective_calls(
-    tmp_path: Path, gap: int, stall: int, said: bool
+    tmp_path: Path, gap: int, stall: int, is_said: bool
 ) -> None:
     """Three writes of 1 ms each, a gap, three more; the last before the gap may stall. In ms."""
     piece = 5 * STRETCH
@@ -193,7 +193,7 @@ def test_a_stall_joins_no_collective_calls(
         counters=counters_of(calls),
     )
     rule = findings.read(paths.catalog() / "findings" / "collectives-in-a-row.sql")
-    assert bool(findings.Asked(fathom.open(run)).rows(rule)) == said
+    assert bool(findings.Asked(fathom.open(run)).rows(rule)) == is_said
 
 
 def test_raw_data_and_metadata_of_hdf5_are_told_apart(tmp_path: Path) -> None:

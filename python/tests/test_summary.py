@@ -97,9 +97,9 @@ def test_union_of_intervals_equals_counting_every_tick(tmp_path: Path, seed: int
     )
     spans: dict[str, dict[Any, list[tuple[int, int]]]] = {"layer": {}, "process": {}}
     for call in calls:
-        for key, found in spans.items():
+        for key, merged in spans.items():
             interval = (call["start"], call["start"] + call["duration"])
-            found.setdefault(call[key], []).append(interval)
+            merged.setdefault(call[key], []).append(interval)
     for layer, intervals in spans["layer"].items():
         got = run.sql(statement("busy"), layer=layer)["busy"].to_pylist()
         assert got == [union(intervals)]
@@ -206,9 +206,9 @@ def test_system_calls_are_found_below_the_variables_they_serve(tmp_path: Path) -
         call(12, None, "posix", "write", bytes=3),
     ]
     run = fathom.open(write_run(tmp_path / "r.fathom", runs=[{}], objects=objects, calls=calls))
-    found = rows_by(summary.variables(run), "layer", "variable")
-    assert set(found) == {("netcdf", "/t"), ("hdf5", "/t")}
-    netcdf, hdf5 = found["netcdf", "/t"], found["hdf5", "/t"]
+    by_variable = rows_by(summary.variables(run), "layer", "variable")
+    assert set(by_variable) == {("netcdf", "/t"), ("hdf5", "/t")}
+    netcdf, hdf5 = by_variable["netcdf", "/t"], by_variable["hdf5", "/t"]
     assert (netcdf["writes"], netcdf["bytes_written"], netcdf["collective"]) == (1, 64, 1)
     below = ("system_calls", "system_read", "system_written")
     assert [netcdf[key] for key in below] == [3, 512, 522]

@@ -179,8 +179,8 @@ def test_order_of_overlapping_accesses(tmp_path: Path, talk: bool, error: int | 
                     continue
                 wanted[x["id"], y["id"]] = weakest(x, y, of_file, talk, error)
     rows = shared(run, "conflicts")
-    found = {(row["first"], row["second"]): (row["level"], row["at_once"]) for row in rows}
-    assert found == wanted
+    levels = {(row["first"], row["second"]): (row["level"], row["at_once"]) for row in rows}
+    assert levels == wanted
     assert {level for level, _ in wanted.values()} == {"none", "posix", "commit", "mpi", "session"}
 
 
@@ -237,8 +237,8 @@ def test_slow_ranks(tmp_path: Path, seed: int) -> None:
         if ratios[p] >= 2 and ratios[p] >= 1.5 * most and taken[p] - usual[p] > 0.02
     }
     asked = findings.Asked(run_of(tmp_path / "r", calls, processes))
-    found = {row["who"]: row["lost"] for row in ask(asked, "slow-rank")}
-    assert found == pytest.approx(wanted)
+    lost_by = {row["who"]: row["lost"] for row in ask(asked, "slow-rank")}
+    assert lost_by == pytest.approx(wanted)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -281,8 +281,8 @@ def test_one_rank_and_uneven_ranks(tmp_path: Path, seed: int) -> None:
     one = min(taken[top] * (1 - 1 / processes), waited) if alone else 0
     uneven = min((number[top] - mean) * speed, waited) if number[top] > 1.5 * mean and not alone else 0  # fmt: skip
     for name, lost in (("one-rank", one), ("uneven-ranks", uneven)):
-        found = [(row["rank"], row["lost"]) for row in ask(asked, name)]
-        assert found == ([(top, pytest.approx(lost))] if lost > 0.02 else []), name
+        lost_by = [(row["rank"], row["lost"]) for row in ask(asked, name)]
+        assert lost_by == ([(top, pytest.approx(lost))] if lost > 0.02 else []), name
 
 
 def on_server(server: int, n: int, each: int, together: bool = False) -> list[Call]:
@@ -311,7 +311,7 @@ SLOW = {
 @pytest.mark.parametrize("why", SLOW)
 def test_why_a_server_is_slow(tmp_path: Path, why: str) -> None:
     """Files 2 and 3 lie on the server in question; the other two take 3 ms a call."""
-    slow, said = SLOW[why]
+    slow, reason = SLOW[why]
     calls = on_server(0, 30, 3) + on_server(1, 30, 3) + slow
     for n, call in enumerate(calls):
         call["id"] = n
@@ -329,9 +329,9 @@ def test_why_a_server_is_slow(tmp_path: Path, why: str) -> None:
         samples=samples if why == "busy disk" else [],
     )
     rows = ask(findings.Asked(fathom.open(run)), "slow-server")
-    assert [row["server"] for row in rows] == (["/d2"] if said else [])
+    assert [row["server"] for row in rows] == (["/d2"] if reason else [])
     if rows:
-        assert rows[0]["why"].startswith(said)
+        assert rows[0]["why"].startswith(reason)
         excess = sum(call["duration"] - 3 * 10**6 for call in slow if call["process"] == 0) / 1e9
         assert rows[0]["lost"] == pytest.approx(excess)
 
@@ -600,9 +600,9 @@ def test_knobs_are_of_the_library_that_locks(
     (one,) = findings.find(
         fathom.open(run), [paths.catalog() / "findings" / "time-in-locks.sql"]
     ).conclusions
-    said = sentence(one.rule.knob, one.values)
-    assert said.startswith(knob)
-    assert bool(said) == bool(knob)
+    advice = sentence(one.rule.knob, one.values)
+    assert advice.startswith(knob)
+    assert bool(advice) == bool(knob)
 
 
 def test_where_a_knob_is_romios_there_is_one_of_ompio() -> None:

@@ -34,12 +34,12 @@ def test_a_program_and_its_page(tmp_path: Path) -> None:
         " where starts_with(f.path, $place) and bytes > 0 group by all order by all",
         place=str(tmp_path),
     )
-    found = {(Path(row["path"]).name, row["kind"]): row["bytes"] for row in moved.to_pylist()}
+    bytes_of = {(Path(row["path"]).name, row["kind"]): row["bytes"] for row in moved.to_pylist()}
     # cp may copy by read and write, or let the kernel do it; either way every byte is seen to arrive.
-    assert found["out", "write"] == 100_000
-    said = json.loads((tmp_path / "copy.fathom" / "run.json").read_text())
-    assert "posix" in said["layers_fired"]
-    assert not Path(said["configuration"]["ring"]).exists()
+    assert bytes_of["out", "write"] == 100_000
+    manifest = json.loads((tmp_path / "copy.fathom" / "run.json").read_text())
+    assert "posix" in manifest["layers_fired"]
+    assert not Path(manifest["configuration"]["ring"]).exists()
 
 
 def test_a_killed_program_is_read_to_its_last_call(tmp_path: Path) -> None:
@@ -56,9 +56,9 @@ def test_a_killed_program_is_read_to_its_last_call(tmp_path: Path) -> None:
     )
     assert writes.to_pylist() == [{"n": 1000, "last": 7992}]
     assert "killed" in run.table("processes")["ended"].to_pylist()
-    said = json.loads((tmp_path / "killed.fathom" / "run.json").read_text())
-    assert said["exit"] == {"signal": 9}
-    assert not Path(said["configuration"]["ring"]).exists()
+    manifest = json.loads((tmp_path / "killed.fathom" / "run.json").read_text())
+    assert manifest["exit"] == {"signal": 9}
+    assert not Path(manifest["configuration"]["ring"]).exists()
 
 
 def test_a_read_only_run_is_read_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,7 +74,7 @@ def test_deleted_tables_are_made_again(tmp_path: Path) -> None:
     subprocess.run([PARTS[0], *words], cwd=tmp_path, capture_output=True, check=True)
     directory = tmp_path / "x.fathom"
     before = fathom.open(directory).table("calls").num_rows
-    kept = sorted((directory / "tables").rglob("*"))
+    files = sorted((directory / "tables").rglob("*"))
     for name in (
         "hints_in_force.parquet",
         "streams.parquet",
@@ -85,21 +85,21 @@ def test_deleted_tables_are_made_again(tmp_path: Path) -> None:
         for path in (directory / "tables").glob(name):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
         assert fathom.open(directory).table("calls").num_rows == before
-        assert sorted((directory / "tables").rglob("*")) == kept
-    made = (directory / "tables" / "runs.parquet").stat().st_mtime_ns
+        assert sorted((directory / "tables").rglob("*")) == files
+    packed_at = (directory / "tables" / "runs.parquet").stat().st_mtime_ns
     fathom.open(directory)
-    assert (directory / "tables" / "runs.parquet").stat().st_mtime_ns == made  # and not again
+    assert (directory / "tables" / "runs.parquet").stat().st_mtime_ns == packed_at  # and not again
     stream = next(directory.glob("streams/*/*.fts"))
     stream.rename(tmp_path / "aside")
     (directory / "tables" / "ops.parquet").unlink()
-    kept = sorted((directory / "tables").rglob("*"))
+    files = sorted((directory / "tables").rglob("*"))
     with pytest.raises(
         DamagedRun, match="no table ops, and the streams it was made of are gone too"
     ):
         fathom.open(directory)
-    assert sorted((directory / "tables").rglob("*")) == kept  # what is left is not packed away
+    assert sorted((directory / "tables").rglob("*")) == files  # what is left is not packed away
     assert main(["pack", str(directory)]) == 3
-    assert sorted((directory / "tables").rglob("*")) == kept
+    assert sorted((directory / "tables").rglob("*")) == files
     (tmp_path / "aside").rename(stream)
     assert fathom.open(directory).table("calls").num_rows == before
 

@@ -16,7 +16,7 @@ def table(rows: int) -> pa.Table:
     })  # fmt: skip
 
 
-def said(capsys: pytest.CaptureFixture[str], content: Any) -> str:
+def printed(capsys: pytest.CaptureFixture[str], content: Any) -> str:
     written.show(content)
     return capsys.readouterr().out
 
@@ -26,13 +26,13 @@ def test_rows_are_written_some_at_a_time(
     rows: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(written, "ROWS", 3)
-    found = table(rows)
-    text = said(capsys, found)
-    assert json.loads(text) == as_json(found)
+    table_ = table(rows)
+    text = printed(capsys, table_)
+    assert json.loads(text) == as_json(table_)
     assert len(text.splitlines()) == (rows + 2 if rows else 1)
-    content = {"format": 1, "none": None, "said": {"a": [1, "b"]}, "rows": found, "last": []}
-    assert json.loads(said(capsys, content)) == {**content, "rows": as_json(found)}
+    content = {"format": 1, "none": None, "said": {"a": [1, "b"]}, "rows": table_, "last": []}
+    assert json.loads(printed(capsys, content)) == {**content, "rows": as_json(table_)}
 
 
 def test_an_object_of_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    assert said(capsys, {}) == "{}\n"
+    assert printed(capsys, {}) == "{}\n"

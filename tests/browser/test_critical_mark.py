@@ -36,9 +36,9 @@ def test_the_timeline_marks_who_was_critical(chromium: Browser, tmp_path: Path) 
         view.look(browser.address("timeline")) as look,
     ):
         look.settle()
-        said = look.text()
-        assert "Critical: " in said
-        assert all(f"rank {rank} from" in said for rank in (2, 1))
+        screen = look.text()
+        assert "Critical: " in screen
+        assert all(f"rank {rank} from" in screen for rank in (2, 1))
         rows, width = look.page.evaluate(MARKED)
         longest = max(phases, key=lambda one: one["seconds"])["seconds"]
         whole = max(one["start_seconds"] + one["seconds"] for one in phases)

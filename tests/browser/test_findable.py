@@ -39,13 +39,13 @@ def slow_call(planted: Planted) -> str:
 
 
 def test_the_first_screen_names_all_three(first: Look, planted_run: Planted) -> None:
-    said = first.text()
+    screen = first.text()
     assert re.search(
         rf"pwrite.*rank {planted_run.writer}\b.*900 ms|rank {planted_run.writer}\b.*pwrite.*900 ms",
-        said,
+        screen,
     )
-    assert re.search(rf"rank {planted_run.straggler}\b", said, re.IGNORECASE)
-    assert planted_run.hot in said
+    assert re.search(rf"rank {planted_run.straggler}\b", screen, re.IGNORECASE)
+    assert planted_run.hot in screen
 
 
 @pytest.mark.parametrize(
@@ -90,9 +90,9 @@ def test_zooming_leads_from_level_to_level_to_single_calls(
     bins = []
     for width in widths:
         seen_in(look, planted_run, start, width, 8)
-        found = re.search(r"^(\d+) bins of (\S+ \S+) \u00d7", look.text("main figcaption .quiet"))
-        assert found, look.text("main figcaption")
-        bins.append((int(found[1]), found[2]))
+        match = re.search(r"^(\d+) bins of (\S+ \S+) \u00d7", look.text("main figcaption .quiet"))
+        assert match, look.text("main figcaption")
+        bins.append((int(match[1]), match[2]))
     assert all(200 <= many <= 1024 for many, _ in bins), bins
     assert len({each for _, each in bins}) >= 9, bins
     rows = look.table()
@@ -136,9 +136,9 @@ def test_the_write_is_reached_from_the_heat_map_by_keys(look: Look, planted_run:
     look.press("2")
     assert look.screen == "heat"
     focus_picture(look)
-    assert "longest 900 ms" in look.said()
+    assert "longest 900 ms" in look.announced()
     look.press("+", "+", "+")
-    assert "longest 900 ms" in look.said()
+    assert "longest 900 ms" in look.announced()
     look.press("Enter")
     assert look.screen == "call"
     assert slow_call(planted_run) in look.text()

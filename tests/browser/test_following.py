@@ -138,15 +138,15 @@ def test_an_attached_program_is_followed_until_it_is_let_go(
 
 def drawn(look: Look) -> int:
     """Calls that the heat map says it shows."""
-    found = re.search(r"([\d,]+) calls", look.text("main figcaption"))
-    return int(found[1].replace(",", "")) if found else 0
+    match = re.search(r"([\d,]+) calls", look.text("main figcaption"))
+    return int(match[1].replace(",", "")) if match else 0
 
 
 def time_of(look: Look) -> str:
     """As of when a screen says that it is."""
-    found = re.search(r"into files by (\d\d:\d\d:\d\d)", look.text("main .notice"))
-    assert found, look.text("main .notice")
-    return found[1]
+    match = re.search(r"into files by (\d\d:\d\d:\d\d)", look.text("main .notice"))
+    assert match, look.text("main .notice")
+    return match[1]
 
 
 @pytest.mark.parametrize("job", [MANY], indirect=True)

@@ -85,8 +85,8 @@ def test_from_an_empty_file_to_a_checkpoint(form: browser.Look, source: Path) ->
     built = "mpicc.openmpi -std=c11 -Wall -Wextra -Werror -o solver solver.c checkpoint_io.c"
     run(source.parent, *built.split(), *flags)
     run(source.parent, *generated.LAUNCH["ompio"], "-n", "4", "./solver")
-    said = run(source.parent, "ncdump", "-v", "field", "checkpoint.nc")
-    numbers = said.partition("field =")[2].strip(" ;}\n").split(",")
+    dumped = run(source.parent, "ncdump", "-v", "field", "checkpoint.nc")
+    numbers = dumped.partition("field =")[2].strip(" ;}\n").split(",")
     assert [float(one) for one in numbers] == [1000.0 * y + x for y in range(1024) for x in range(1024)]  # fmt: skip
 
 
@@ -129,12 +129,12 @@ def test_the_form_writes_statements(form: browser.Look) -> None:
     form.settle()
     press(form, "Read below")
     form.page.wait_for_function("() => document.querySelector('.code')?.textContent.includes('hdf5.h')")  # fmt: skip
-    said = text(form)
+    written = text(form)
     for one in (
         "z: 64;", "field2: int32, 3, y, x, z;", 'units: field, text, "K";', "library: hdf5;", 'file: "run.h5";',
         "array: *, field2, rank * (y / nprocs), y / nprocs, 0, x, 0, z, field2;", "/*@iog begin_read",
     ):  # fmt: skip
-        assert one in said
+        assert one in written
     press(form, "Plan and reasons")
     form.page.get_by_label("calls of write").select_option("independent")
     assert "calls: independent;" in text(form)

@@ -130,10 +130,10 @@ def states(look: Look) -> dict[str, str]:
 @pytest.mark.parametrize("theme", THEMES)
 def test_states_are_said_and_clean(view: Live, theme: str) -> None:
     with view.look(address("heat", run="planted", theme=theme)) as look:
-        for hash_, said in states(look).items():
+        for hash_, sentence in states(look).items():
             look.page.goto(f"{view.origin}/{hash_}&theme={theme}")
             look.settle()
-            assert said in look.text(), hash_
+            assert sentence in look.text(), hash_
             assert look.violations() == [], hash_
         look.complaints[:] = [
             one for one in look.complaints if "Failed to load resource" not in one

@@ -42,9 +42,9 @@ def kernel_report(kernel_run: Path, tmp_path_factory: pytest.TempPathFactory) ->
 
 def test_a_report_of_a_kernel_is_whole(chromium: Browser, kernel_report: tuple[Path, str]) -> None:
     """Every screen has its answers, and so has each of the longest calls."""
-    path, said = kernel_report
+    path, message = kernel_report
     assert path.stat().st_size <= MOST
-    assert "left out" not in said and "could not" not in said
+    assert "left out" not in message and "could not" not in message
     with opened(chromium, path) as look:
         assert "report" in look.text("header")
         for screen in SCREENS:
@@ -66,9 +66,11 @@ def test_what_was_left_out_is_said(chromium: Browser, planted_run: Planted, tmp_
     """Of a file too small for all of it: on stderr and on the first screen, and where it is missed."""
     page = browser.DIST.stat().st_size
     size = page + 120_000
-    path, said = report(planted_run.path, tmp_path, "--size", str(size))
+    path, message = report(planted_run.path, tmp_path, "--size", str(size))
     assert path.stat().st_size <= size
-    lines = [line.partition("left out: ")[2] for line in said.splitlines() if "left out: " in line]
+    lines = [
+        line.partition("left out: ")[2] for line in message.splitlines() if "left out: " in line
+    ]
     assert lines
     with opened(chromium, path) as look:
         first = look.text()

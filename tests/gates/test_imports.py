@@ -33,9 +33,9 @@ def instructions(command: list[str | Path], place: Path, given: str = "") -> int
         [*words, *map(str, command)],
         input=given, capture_output=True, text=True, timeout=300, check=True,
     )  # fmt: skip
-    found = re.search(r"Collected : (\d+)", done.stderr)
-    assert found, done.stderr
-    return int(found[1])
+    match = re.search(r"Collected : (\d+)", done.stderr)
+    assert match, done.stderr
+    return int(match[1])
 
 
 def dftracer(path: Path, times: int) -> int:
@@ -59,16 +59,16 @@ def recorder(path: Path, times: int) -> int:
     return times * len(once) // 2
 
 
-@pytest.mark.parametrize("made", [dftracer, recorder])
+@pytest.mark.parametrize("log", [dftracer, recorder])
 def test_an_import_takes_at_most_three_times_json(
-    tmp_path: Path, made: Callable[[Path, int], int]
+    tmp_path: Path, log: Callable[[Path, int], int]
 ) -> None:
     needs.require(["valgrind"])
-    tool, known = made.__name__, catalogue()
+    tool, known = log.__name__, catalogue()
     takes, events, baseline, lines = [], [], [], []
     for times in (FEW, MANY):
         trace, read = tmp_path / f"{times}.pfw", tmp_path / f"{times}.json"
-        events.append(made(trace, times))
+        events.append(log(trace, times))
         lines.append(dftracer(read, times))
         command: list[str | Path] = [engine(), tool, tmp_path / f"{times}.fathom", trace]
         takes.append(instructions(command, tmp_path, known))

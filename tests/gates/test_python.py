@@ -47,9 +47,9 @@ def instructions(code: str, env: dict[str, str], tmp_path: Path) -> int:
     done = subprocess.run(
         command, env=env, capture_output=True, text=True, timeout=300, check=True, cwd=tmp_path
     )
-    found = re.search(r"Collected : (\d+)", done.stderr)
-    assert found, done.stderr
-    return int(found[1])
+    match = re.search(r"Collected : (\d+)", done.stderr)
+    assert match, done.stderr
+    return int(match[1])
 
 
 def test_start_and_computing(tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ def parse(line: str) -> Access:
     )
 
 
-def told(directory: Path) -> list[Access]:
+def own_account(directory: Path) -> list[Access]:
     return [
         parse(line)
         for file in sorted(directory.glob("*.txt"))
@@ -172,7 +172,7 @@ def other_bytes(connection: Any, account: list[Access]) -> list[str]:
 
 
 def differences(connection: Any, directory: Path, layers: list[str]) -> list[str]:
-    account = told(directory)
+    account = own_account(directory)
     if not account:
         return [f"{directory}: the program told no access (-a)"]
     return [

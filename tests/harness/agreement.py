@@ -13,41 +13,41 @@ from fathom.analysis.breakdown import breakdown
 
 Rows = list[dict[str, Any]]
 #: Figures of one run that must be equal, by what says them.
-Said = Mapping[str, Any]
+Values = Mapping[str, Any]
 COUNTS = ("calls", "errors", "bytes")
 
 
 def _sum(rows: Iterable[Mapping[str, Any]], *columns: str) -> tuple[int, ...]:
-    found = list(rows)
-    return tuple(sum(row[column] for row in found) for column in columns)
+    listed = list(rows)
+    return tuple(sum(row[column] for row in listed) for column in columns)
 
 
 def _by(rows: Rows, key: str, *columns: str) -> dict[Any, tuple[int, ...]]:
     groups: dict[Any, Rows] = defaultdict(list)
     for row in rows:
         groups[row[key]].append(row)
-    return {key: _sum(found, *columns) for key, found in sorted(groups.items())}
+    return {key: _sum(group, *columns) for key, group in sorted(groups.items())}
 
 
-def a_layer_has_the_calls_of_its_functions(run: Source) -> Said:
+def a_layer_has_the_calls_of_its_functions(run: Source) -> Values:
     layers = [r for r in summary.layers(run).to_pylist() if r["layer"] != "mpi"]
     functions = [r for r in summary.functions(run).to_pylist() if r["kind"] != "comm"]
     of = ("layer", "calls", "errors")
     return {"layers": _by(layers, *of), "functions": _by(functions, *of)}
 
 
-def the_programs_calls_are_one_number(run: Source) -> Said:
-    said: dict[str, Any] = {
+def the_programs_calls_are_one_number(run: Source) -> Values:
+    numbers: dict[str, Any] = {
         f"by {key}": _sum(breakdown(run, [key]).to_pylist(), *COUNTS)
         for key in ("rank", "operation")
     }
     ranks, mine = summary.ranks(run).to_pylist(), own.own(run).to_pylist()
-    said["ranks"] = (*_sum(ranks, "calls"), said["by rank"][1], *_sum(ranks, "bytes"))
-    said["own"] = (*_sum(mine, "calls"), said["by rank"][1], *_sum(mine, "bytes"))
-    return said
+    numbers["ranks"] = (*_sum(ranks, "calls"), numbers["by rank"][1], *_sum(ranks, "bytes"))
+    numbers["own"] = (*_sum(mine, "calls"), numbers["by rank"][1], *_sum(mine, "bytes"))
+    return numbers
 
 
-def counters_tell_what_calls_tell(run: Source) -> Said:
+def counters_tell_what_calls_tell(run: Source) -> Values:
     if not own.is_complete(run):
         return {}
     counted = breakdown(run, ["operation"]).to_pylist()
@@ -58,14 +58,14 @@ def counters_tell_what_calls_tell(run: Source) -> Said:
     }
 
 
-def lines_have_the_programs_calls(run: Source) -> Said:
+def lines_have_the_programs_calls(run: Source) -> Values:
     if not own.is_complete(run):
         return {}
     mine = breakdown(run, ["operation"]).to_pylist()
     return {"own": _sum(mine, *COUNTS), "lines": _sum(own.lines(run).to_pylist(), *COUNTS)}
 
 
-def the_use_of_files_is_that_of_the_files(run: Source) -> Said:
+def the_use_of_files_is_that_of_the_files(run: Source) -> Values:
     talk = run.sql(f"select file from files as f where not ({statement('of_files')})")["file"]
     aside = set(talk.to_pylist())
     files = [r for r in summary.files(run).to_pylist() if r["file"] not in aside]
@@ -77,7 +77,7 @@ def the_use_of_files_is_that_of_the_files(run: Source) -> Said:
     }
 
 
-def shares_are_shares(run: Source) -> Said:
+def shares_are_shares(run: Source) -> Values:
     of = answers.time(run)
     parts = [of.mean_share, of.busiest_share, of.least, of.most]
     parts += [row["share"] for row in summary.layers(run).to_pylist() if row["share"] is not None]
@@ -87,7 +87,7 @@ def shares_are_shares(run: Source) -> Said:
     return {"wanted": True, str(parts): fits}
 
 
-def the_landscape_has_the_answers_of_the_page(run: Source) -> Said:
+def the_landscape_has_the_answers_of_the_page(run: Source) -> Values:
     row, of = landscape.row(run), answers.answers(run)
     return {
         "landscape": (row["when"], row["run_seconds"]),
@@ -95,7 +95,7 @@ def the_landscape_has_the_answers_of_the_page(run: Source) -> Said:
     }
 
 
-SENTENCES: tuple[Callable[[Source], Said], ...] = (
+SENTENCES: tuple[Callable[[Source], Values], ...] = (
     a_layer_has_the_calls_of_its_functions,
     the_programs_calls_are_one_number,
     counters_tell_what_calls_tell,
@@ -111,8 +111,8 @@ def broken(path: Path) -> list[str]:
     run = fathom.open(path)
     out = []
     for sentence in SENTENCES:
-        said = sentence(run)
-        if len({repr(value) for value in said.values()}) > 1:
+        compared = sentence(run)
+        if len({repr(value) for value in compared.values()}) > 1:
             what = sentence.__name__.replace("_", " ")
-            out.append(f"not so: {what}: " + ", ".join(f"{k} {v!r}" for k, v in said.items()))
+            out.append(f"not so: {what}: " + ", ".join(f"{k} {v!r}" for k, v in compared.items()))
     return out

@@ -53,8 +53,8 @@ SETTLED = """() => document.querySelector('main h1, main .notice, noscript + *')
 def chromium() -> Iterator[Browser]:
     """The browser."""
     with sync_playwright() as playwright:
-        found = shutil.which("chromium")
-        browser = playwright.chromium.launch(executable_path=found, args=FLAGS)
+        executable = shutil.which("chromium")
+        browser = playwright.chromium.launch(executable_path=executable, args=FLAGS)
         try:
             yield browser
         finally:
@@ -103,7 +103,10 @@ class Look:
         self.asked: list[str] = []
         self.body = 0  # bytes of answers as they travelled
         self._flying: set[Request] = set()
-        page.on("console", lambda said: said.type == "error" and self.complaints.append(said.text))
+        page.on(
+            "console",
+            lambda message: message.type == "error" and self.complaints.append(message.text),
+        )
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.on("request", self._sent)
         page.on("requestfinished", self._came)
@@ -173,7 +176,7 @@ class Look:
         path = f"/api/v1/{name}?{urlencode({'run': self.given()['run'], **given})}"
         return self.page.evaluate("path => fetch(path).then(answer => answer.json())", path)
 
-    def said(self) -> str:
+    def announced(self) -> str:
         """What the live region says."""
         return self.text("[aria-live=polite]")
 
@@ -206,10 +209,10 @@ class Look:
     def violations(self) -> list[str]:
         """What axe-core finds, a line each."""
         self.page.evaluate(AXE.read_text(encoding="utf-8"))
-        found = self.page.evaluate("() => axe.run(document, { resultTypes: ['violations'] })")
+        report = self.page.evaluate("() => axe.run(document, { resultTypes: ['violations'] })")
         return [
             f"{one['id']}: {one['help']}: {node['html'][:160]}"
-            for one in found["violations"]
+            for one in report["violations"]
             for node in one["nodes"]
         ]
 

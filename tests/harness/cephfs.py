@@ -145,8 +145,8 @@ class CephFS:
         self._run(*new_key, "client.admin", *every)
         address = f"[v2:127.0.0.1:{port}/0]"
         self._run("monmaptool", "--create", "--fsid", fsid, "--addv", "a", address, map_)
-        made = ("--mkfs", "-i", "a", "--monmap", map_, "--keyring", keyring)
-        self._run("ceph-mon", "-c", self.conf, *made)
+        options = ("--mkfs", "-i", "a", "--monmap", map_, "--keyring", keyring)
+        self._run("ceph-mon", "-c", self.conf, *options)
         self.daemons.append(self._daemon("ceph-mon", "-i", "a"))
 
     def _osd(self, number: int) -> None:
@@ -172,19 +172,19 @@ class CephFS:
 
     def layout(self, file: Path) -> dict[str, str]:
         """How a file is striped: stripe_unit, stripe_count, object_size, pool."""
-        said = os.getxattr(file, "ceph.file.layout").decode().split()
-        return {key: value for key, _, value in (word.partition("=") for word in said)}
+        attribute = os.getxattr(file, "ceph.file.layout").decode().split()
+        return {key: value for key, _, value in (word.partition("=") for word in attribute)}
 
     @contextmanager
     def slow(self, osd: int, seconds: float) -> Iterator[None]:
         """Each operation of this OSD waits before it is begun with."""
-        said = ["--admin-daemon", self.at / "run" / f"osd.{osd}.asok", "config", "set"]
-        self.ceph(*said, "osd_debug_inject_dispatch_delay_duration", seconds)
-        self.ceph(*said, "osd_debug_inject_dispatch_delay_probability", 1)
+        setting = ["--admin-daemon", self.at / "run" / f"osd.{osd}.asok", "config", "set"]
+        self.ceph(*setting, "osd_debug_inject_dispatch_delay_duration", seconds)
+        self.ceph(*setting, "osd_debug_inject_dispatch_delay_probability", 1)
         try:
             yield
         finally:
-            self.ceph(*said, "osd_debug_inject_dispatch_delay_probability", 0)
+            self.ceph(*setting, "osd_debug_inject_dispatch_delay_probability", 0)
 
     def pool_without(self, osd: int, name: str) -> None:
         """A further pool of data on all OSDs but one; metadata go there as well."""
@@ -198,8 +198,8 @@ class CephFS:
     def written(self) -> list[int]:
         """Bytes that each OSD was asked to write since it began, by its own counter."""
         sockets = (self.at / "run" / f"osd.{osd}.asok" for osd in range(OSDS))
-        said = (self.ceph("--admin-daemon", one, "perf", "dump", "osd") for one in sockets)
-        return [int(json.loads(one)["osd"]["op_w_in_bytes"]) for one in said]
+        counters = (self.ceph("--admin-daemon", one, "perf", "dump", "osd") for one in sockets)
+        return [int(json.loads(one)["osd"]["op_w_in_bytes"]) for one in counters]
 
     def killed(self, client: int) -> None:
         """A client's process was killed: others need not wait until the file system finds that out by itself."""
@@ -210,10 +210,10 @@ class CephFS:
 
     def forget(self) -> None:
         """OSDs need not remember what they were asked for: it takes long to tell."""
-        said = ("config", "set", "osd_op_history_size")
-        self.ceph("tell", "osd.*", *said, 0)
+        setting = ("config", "set", "osd_op_history_size")
+        self.ceph("tell", "osd.*", *setting, 0)
         self.ceph("tell", "osd.*", "dump_historic_ops")  # drops what is too much
-        self.ceph("tell", "osd.*", *said, HISTORY)
+        self.ceph("tell", "osd.*", *setting, HISTORY)
 
     def writes(self, file: Path) -> list[Write]:
         """Writes of the file's data that OSDs were asked for and still remember."""
@@ -227,8 +227,8 @@ class CephFS:
 
     def _writes(self, osd: int) -> Iterator[Write]:
         asok = self.at / "run" / f"osd.{osd}.asok"
-        said = json.loads(self._run("ceph", "--admin-daemon", asok, "dump_historic_ops"))
-        for op in said["ops"]:
+        dump = json.loads(self._run("ceph", "--admin-daemon", asok, "dump_historic_ops"))
+        for op in dump["ops"]:
             yield from writes_of(osd, op["description"])
 
     def stop(self) -> None:

@@ -91,9 +91,9 @@ def write(
 
 
 def _library() -> Library:
-    found = library()
-    assert found is not None
-    return found
+    darshan = library()
+    assert darshan is not None
+    return darshan
 
 
 def _done(status: int) -> None:

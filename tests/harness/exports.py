@@ -45,5 +45,5 @@ def kernel(place: Path, name: str, *options: object) -> Path:
     out = place / "out"
     out.mkdir()
     program = paths.BUILD / "kernels" / f"{name}_mpich"
-    told = [str(one).format(out=out) for one in options]
-    return record(place, *told, "--", "mpiexec.mpich", "-n", "4", program, *S3D, out)
+    options_ = [str(one).format(out=out) for one in options]
+    return record(place, *options_, "--", "mpiexec.mpich", "-n", "4", program, *S3D, out)

@@ -84,21 +84,21 @@ def flags(library: str, stack: str, language: str) -> list[str]:
     package = {"pnetcdf": "pnetcdf", "netcdf4": "netcdf-mpi", "hdf5": f"hdf5-{stack}"}[library]
     if library != "hdf5" and stack == "mpich":
         pytest.skip(f"Debian builds {library} for Open MPI only")
-    said = command("pkg-config", "--cflags", "--libs", package)
-    if said.returncode:
+    answered = command("pkg-config", "--cflags", "--libs", package)
+    if answered.returncode:
         needs.require([f"library:{library}"])
-        pytest.fail(said.stderr)
-    found = shlex.split(said.stdout)
+        pytest.fail(answered.stderr)
+    words = shlex.split(answered.stdout)
     if language == "fortran" and library == "hdf5":
-        found += ["-lhdf5_fortran"]
+        words += ["-lhdf5_fortran"]
     if (
         language == "fortran"
     ):  # modules lie beside the headers, or where the compiler's version has its own
-        found += [f"-I{path.parent}" for path in Path("/usr/lib").glob("*/fortran/*/pnetcdf.mod")]
+        words += [f"-I{path.parent}" for path in Path("/usr/lib").glob("*/fortran/*/pnetcdf.mod")]
     if library == "netcdf4":
         directory = command("pkg-config", "--variable=libdir", package).stdout.strip()
-        found.append(f"-I{directory}/netcdf/mpi/include")
-    return found
+        words.append(f"-I{directory}/netcdf/mpi/include")
+    return words
 
 
 def build(out: Path, name: str, library: str, language: str, stack: str) -> Path:

@@ -84,13 +84,13 @@ class Volume:
 
     def pids(self) -> list[int]:
         """Of the bricks' processes, in their order."""
-        found = []
+        running = []
         for directory in self.directories:
-            said = self.gluster("volume", "status", "vol", f"{self.host}:{directory}", "detail")
-            number = re.search(r"^Pid\s*:\s*(\d+)", said, re.MULTILINE)
-            assert number, said
-            found.append(int(number[1]))
-        return found
+            status = self.gluster("volume", "status", "vol", f"{self.host}:{directory}", "detail")
+            number = re.search(r"^Pid\s*:\s*(\d+)", status, re.MULTILINE)
+            assert number, status
+            running.append(int(number[1]))
+        return running
 
     def stop(self) -> None:
         subprocess.run(["umount", self.mount], capture_output=True, timeout=60, check=False)
@@ -103,9 +103,9 @@ class Volume:
 
 @contextmanager
 def volume(at: Path) -> Iterator[Volume]:
-    made = Volume(at)
+    volume_ = Volume(at)
     try:
-        made.start()
-        yield made
+        volume_.start()
+        yield volume_
     finally:
-        made.stop()
+        volume_.stop()

@@ -131,10 +131,10 @@ def outcome(command: list[str], directory: Path, timeout: float = 60) -> Outcome
         )
     except subprocess.TimeoutExpired:
         return Outcome("has not ended", "", "")
-    said = [line for line in done.stderr.splitlines() if not is_ours(line)]
+    others = [line for line in done.stderr.splitlines() if not is_ours(line)]
     files = tuple((p.name, p.read_bytes()) for p in sorted(directory.iterdir()))
-    lines = len(done.stderr.splitlines()) - len(said)
-    return Outcome(done.returncode, done.stdout, "\n".join(said), files, lines)
+    lines = len(done.stderr.splitlines()) - len(others)
+    return Outcome(done.returncode, done.stdout, "\n".join(others), files, lines)
 
 
 def injecting(fault: Fault, *options: str) -> list[str]:

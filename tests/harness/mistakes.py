@@ -89,8 +89,8 @@ def _must(
     words = [str(word) for word in command]
     done = runner.execute(words, env, timeout, cwd)
     if done.returncode != status:
-        said = f"{done.stdout[-1500:]}{done.stderr[-3000:]}"
-        raise runner.Failed(f"{shlex.join(words)}: exit {done.returncode}\n{said}")
+        output = f"{done.stdout[-1500:]}{done.stderr[-3000:]}"
+        raise runner.Failed(f"{shlex.join(words)}: exit {done.returncode}\n{output}")
 
 
 def execute(pair: Pair, words: str, tmp: Path, run: Path | None) -> float:

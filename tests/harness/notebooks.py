@@ -69,11 +69,11 @@ def main() -> None:
     """Executes them all."""
     import nbformat
 
-    with tempfile.TemporaryDirectory() as made:
-        record(Path(made))
+    with tempfile.TemporaryDirectory() as place:
+        record(Path(place))
         for notebook in NOTEBOOKS:
-            text = nbformat.writes(executed(notebook, Path(made)))
-            text = text.replace(made, USUAL).replace(str(paths.ROOT), SOURCES)
+            text = nbformat.writes(executed(notebook, Path(place)))
+            text = text.replace(place, USUAL).replace(str(paths.ROOT), SOURCES)
             notebook.write_text(f"{text}\n", encoding="utf-8")
             print(notebook.name)
 

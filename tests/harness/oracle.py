@@ -168,8 +168,8 @@ def wrapper_symbols() -> tuple[list[int], list[str]]:
     listed = subprocess.run(
         ["nm", paths.LIBRARY], capture_output=True, text=True, check=True
     ).stdout
-    found = [line.split() for line in listed.splitlines() if " t " in line or " T " in line]
-    table = sorted((int(address, 16), name) for address, _, name in found)
+    symbols = [line.split() for line in listed.splitlines() if " t " in line or " T " in line]
+    table = sorted((int(address, 16), name) for address, _, name in symbols)
     return [address for address, _ in table], [name for _, name in table]
 
 

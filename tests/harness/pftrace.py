@@ -49,7 +49,7 @@ def packets(path: Path) -> Iterator[Any]:
 
 def read(path: Path) -> Trace:
     """Everything; asserts what a reader relies on: order, balance, words told before they are used."""
-    found = Trace()
+    trace = Trace()
     words: dict[str, dict[int, str]] = defaultdict(dict)
     open_: dict[int, list[int]] = defaultdict(list)
     last: dict[int, int] = {}
@@ -57,33 +57,33 @@ def read(path: Path) -> Trace:
         assert packet.trusted_packet_sequence_id == 1
         assert (packet.sequence_flags == CLEARED) == (number == 0)
         for clock in packet.clock_snapshot.clocks:
-            found.clocks[clock.clock_id] = clock.timestamp
+            trace.clocks[clock.clock_id] = clock.timestamp
         for kind, entries in packet.interned_data.ListFields():
             for entry in entries:
                 assert entry.iid not in words[kind.name]
                 words[kind.name][entry.iid] = getattr(entry, "name", "") or entry.str.decode()
         if packet.HasField("track_descriptor"):
-            assert packet.track_descriptor.uuid not in found.tracks
-            found.tracks[packet.track_descriptor.uuid] = packet.track_descriptor
+            assert packet.track_descriptor.uuid not in trace.tracks
+            trace.tracks[packet.track_descriptor.uuid] = packet.track_descriptor
         if packet.HasField("track_event"):
             event = packet.track_event
-            assert event.track_uuid in found.tracks
+            assert event.track_uuid in trace.tracks
             assert last.get(event.track_uuid, 0) <= packet.timestamp
             last[event.track_uuid] = packet.timestamp
-            _event(found, words, open_[event.track_uuid], event, packet.timestamp)
+            _event(trace, words, open_[event.track_uuid], event, packet.timestamp)
     assert not any(open_.values())
-    return found
+    return trace
 
 
 def _event(
-    found: Trace, words: dict[str, dict[int, str]], open_: list[int], event: Any, time: int
+    trace: Trace, words: dict[str, dict[int, str]], open_: list[int], event: Any, time: int
 ) -> None:
     if event.type == COUNTER:
         whole = event.HasField("counter_value")
         value = event.counter_value if whole else event.double_counter_value
-        found.counters[event.track_uuid].append((time, value))
+        trace.counters[event.track_uuid].append((time, value))
     elif event.type == END:
-        found.slices[open_.pop()]["stop"] = time
+        trace.slices[open_.pop()]["stop"] = time
     else:
         assert event.type == BEGIN
         values = {
@@ -91,16 +91,16 @@ def _event(
             for one in event.debug_annotations
         }
         call = values.pop("call")
-        assert call not in found.slices
+        assert call not in trace.slices
         (category,) = event.category_iids
-        found.slices[call] = {
+        trace.slices[call] = {
             "track": event.track_uuid, "op": words["event_names"][event.name_iid],
             "layer": words["event_categories"][category], "start": time,
             "inside": open_[-1] if open_ else None, "arguments": values,
         }  # fmt: skip
         open_.append(call)
         for flow in event.flow_ids:
-            found.flows[flow].add(call)
+            trace.flows[flow].add(call)
 
 
 def _value(words: dict[str, dict[int, str]], annotation: Any) -> int | str:

@@ -102,7 +102,7 @@ def bare(command: str, known: dict[str, str]) -> list[str]:
     return [*words_[:at], *words_[words_.index("--") + 1 :]]
 
 
-def told(command: list[str]) -> str:
+def shown_command(command: list[str]) -> str:
     """For the reader: without the hundred names of system calls."""
     return shlex.join(word for word in command if not word.startswith("trace="))
 
@@ -123,7 +123,7 @@ def execute(
             check=False,
         )
     except subprocess.TimeoutExpired as late:
-        raise Failed(f"{told(command)}: no end after {timeout} s") from late
+        raise Failed(f"{shown_command(command)}: no end after {timeout} s") from late
 
 
 def shell(commands: list[str], known: dict[str, str], cwd: Path) -> None:
@@ -165,7 +165,7 @@ def _run(case: Case, tmp: Path, known: dict[str, str]) -> None:
     problems += look(case, Path(known["run"]), trace, known)
     if problems:
         shown = problems[:12] + ([f"… {len(problems)} in all"] if len(problems) > 12 else [])
-        raise Failed("\n".join([told(command), *shown]))
+        raise Failed("\n".join([shown_command(command), *shown]))
 
 
 def watched(command: list[str], known: dict[str, str], trace: Path) -> list[str]:

@@ -114,16 +114,16 @@ def descriptor(text: str) -> tuple[int, str]:
     """`3</tmp/f>` -> (3, "/tmp/f"); AT_FDCWD is -100."""
     if text.startswith("AT_FDCWD"):
         return -100, text[len("AT_FDCWD<") : -1]
-    found = FD.match(text)
-    if not found:
+    annotated = FD.match(text)
+    if not annotated:
         return -1, ""
-    path = found[2] or ""
+    path = annotated[2] or ""
     path = re.sub(r"<(char|block) \d+:\d+>$", "", path)
-    return int(found[1]), re.sub(r"\\(x[0-9a-f]{2}|[0-7]{1,3})", _escape, path)
+    return int(annotated[1]), re.sub(r"\\(x[0-9a-f]{2}|[0-7]{1,3})", _escape, path)
 
 
-def _escape(found: re.Match[str]) -> str:
-    code = found[1]
+def _escape(match: re.Match[str]) -> str:
+    code = match[1]
     return chr(int(code[1:], 16) if code[0] == "x" else int(code, 8))
 
 
@@ -182,21 +182,21 @@ class _Reader:
 
     def _vforked(self, line: str) -> Iterator[Syscall]:
         """The vfork of a process whose first line this is: its parent goes on, and says so, only later."""
-        found = LINE.match(line)
-        if not found or int(found[1]) in self.image:
+        entry = LINE.match(line)
+        if not entry or int(entry[1]) in self.image:
             return
         for parent, (began, head) in list(self.begun.items()):
             if head.startswith("vfork(") or "CLONE_VFORK" in head:
                 del self.begun[parent]
-                call = self._call(parent, began, f"{head}) = {found[1]}")
+                call = self._call(parent, began, f"{head}) = {entry[1]}")
                 yield from self._deliver(call) if call else ()
                 return
 
     def _line(self, line: str) -> Syscall | None:
-        found = LINE.match(line)
-        if not found:
+        entry = LINE.match(line)
+        if not entry:
             return None
-        pid, when, text = int(found[1]), float(found[2]), found[3]
+        pid, when, text = int(entry[1]), float(entry[2]), entry[3]
         if text.startswith(("---", "+++", "strace:")):
             return None
         if pid not in self.image:
@@ -275,8 +275,8 @@ class _Reader:
 
 
 def _frame(line: str) -> Frame:
-    found = FRAME.match(line)
-    if found:
-        return Frame(found[1].rsplit("/", 1)[-1], found[2].split("+0x")[0], int(found[3], 16))
+    entry = FRAME.match(line)
+    if entry:
+        return Frame(entry[1].rsplit("/", 1)[-1], entry[2].split("+0x")[0], int(entry[3], 16))
     bare = BARE_FRAME.match(line)
     return Frame(bare[1].rsplit("/", 1)[-1].split("(")[0] if bare else "", "")

@@ -73,11 +73,11 @@ def once(folder: Path, name: str, settings: str, *program: object) -> float:
     subprocess.run(
         [str(word) for word in words], env=env, check=True, capture_output=True, timeout=300
     )
-    told = {"TUNE_RUN": str(folder / f"{name}.run.fathom"), "TUNE_OUT": str(out)}
-    said = subprocess.run(
-        [paths.PYTHON, cost], env={**os.environ, **told}, check=True, capture_output=True
+    variables = {"TUNE_RUN": str(folder / f"{name}.run.fathom"), "TUNE_OUT": str(out)}
+    finished = subprocess.run(
+        [paths.PYTHON, cost], env={**os.environ, **variables}, check=True, capture_output=True
     )
-    return float(said.stdout)
+    return float(finished.stdout)
 
 
 def tune(folder: Path, name: str, space: str, *words: object, cost: str = COST) -> tuple[Any, Any]:

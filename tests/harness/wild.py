@@ -19,14 +19,14 @@ def folder() -> Path | None:
 
 def logs() -> list[str]:
     """Their names, without `.darshan`."""
-    found = folder()
-    return sorted(path.stem for path in found.glob("*.darshan")) if found else []
+    place = folder()
+    return sorted(path.stem for path in place.glob("*.darshan")) if place else []
 
 
 def log(name: str) -> Path:
     """One of them; the test is skipped where it is not there."""
-    found = folder()
-    path = found / f"{name}.darshan" if found else None
+    place = folder()
+    path = place / f"{name}.darshan" if place else None
     if path is None or not path.is_file():
         pytest.skip(f"the log {name} of a real job is not here (shared/wild, FATHOM_WILD)")
     return path

@@ -115,7 +115,7 @@ class Oracle:
         out: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
         for call in self.under(unit):
             around = self.between(unit, call)
-            kept = call["duration"] - sum(c["duration"] for c in self.children[call["id"]])
+            rest = call["duration"] - sum(c["duration"] for c in self.children[call["id"]])
             row = out[call["layer"]]
             row[0] += 1
             if call["layer"] not in [c["layer"] for c in around]:
@@ -129,11 +129,11 @@ class Oracle:
                 out["server"][1] += slowest if outermost else 0
                 out["disk"][0] += sum(p.disk_calls for p in parts.values())
                 out["disk"][1] += disk if outermost else 0
-                taken = min(slowest, kept)
-                out["disk"][2] += min(disk, kept)
-                out["server"][2] += taken - min(disk, kept)
-                kept -= taken
-            row[2] += kept
+                taken = min(slowest, rest)
+                out["disk"][2] += min(disk, rest)
+                out["server"][2] += taken - min(disk, rest)
+                rest -= taken
+            row[2] += rest
         return out
 
     def sums(self, key: Callable[[Call], Any]) -> dict[Any, dict[str, list[int]]]:

@@ -128,12 +128,12 @@ def answered(
     seen = 0
     for seed in SEEDS:
         asked = Asked(seed, traced, folder, query, whole)
-        answer, found = asked.answer(), expected(asked)
-        assert (answer is None) == (not found), seed
+        answer, expected_ = asked.answer(), expected(asked)
+        assert (answer is None) == (not expected_), seed
         if answer is None:
             continue
         seen += 1
-        yield asked, answer, found
+        yield asked, answer, expected_
     assert seen > len(SEEDS) // share
 
 
@@ -431,8 +431,8 @@ def test_a_call_that_a_server_served_straight_away(tmp_path: Path) -> None:
     requests = ask("latency operation list", "request", "call", "server", "id", "seconds")
     assert requests == [(0, 0, 1, 70e-9), (1, 0, 3, 30e-9), (1, 1, 3, 40e-9)]
     layers = [f"{layer}_seconds" for layer in ("mpiio", "posix", "server", "disk")]
-    kept = ask("latency breakdown exclusive", "call", *layers)
-    assert kept == [(0, 30e-9, 45e-9, 25e-9), (40e-9, 10e-9, 40e-9, 0)]
+    stacked = ask("latency breakdown exclusive", "call", *layers)
+    assert stacked == [(0, 30e-9, 45e-9, 25e-9), (40e-9, 10e-9, 40e-9, 0)]
 
 
 @pytest.mark.parametrize("query", ["latency breakdown inclusive", "latency operation max"])
@@ -440,7 +440,7 @@ def test_where_tables_do_not_tell_own_calls_they_are_climbed_to(
     query: str, traced: bool, tmp_path: Path
 ) -> None:
     asked = Asked(WITH_REGIONS, traced, tmp_path, query, whole=True)
-    told = asked.answer()
+    packed = asked.answer()
     tables = asked.run.path / "tables"
     calls = pq.read_table(tables / "calls" / "0.parquet")
 
@@ -448,7 +448,7 @@ def test_where_tables_do_not_tell_own_calls_they_are_climbed_to(
         pq.write_table(changed, tables / "calls" / "0.parquet")
         asked.run = fathom.open(asked.run.path)
         answer = asked.answer()
-        assert told and answer and answer.views == told.views
+        assert packed and answer and answer.views == packed.views
 
     climbed(calls.drop_columns(["own", "own_duration", "topmost", "alone"]))  # of an older packer
     pq.write_table(table("streams", [{"side": True}]), tables / "streams.parquet")

@@ -147,8 +147,8 @@ def test_wrong_sql_is_shown_with_what_could_stand_there(
     tmp_path: Path, capsys: Captured, sql: str, says: list[str]
 ) -> None:
     assert main(["query", str(hand(tmp_path)), "--sql", sql]) == 2
-    said = capsys.readouterr().err
-    assert all(each in said for each in says), said
+    message = capsys.readouterr().err
+    assert all(each in message for each in says), message
 
 
 def test_extremes_by_hand(tmp_path: Path, capsys: Captured) -> None:

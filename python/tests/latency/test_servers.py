@@ -87,8 +87,8 @@ def server_of(call: dict[str, Any], by_id: dict[int, Any], served: set[int]) -> 
             return None
         node, name = SERVERS[call["process"]]
         same = sorted(p for p in served if SERVERS[p] == (node, name))
-        said = f"n{node}/{name}" if name else f"n{node}"
-        return said if len(same) == 1 else f"{said}/{same.index(call['process'])}"
+        name_ = f"n{node}/{name}" if name else f"n{node}"
+        return name_ if len(same) == 1 else f"{name_}/{same.index(call['process'])}"
     parent = by_id.get(call.get("parent"))
     if parent and (parent["layer"] in STORAGE or parent["kind"] == "comm"):
         return None

@@ -62,12 +62,12 @@ def test_the_sql_of_an_answer_gives_its_rows(runs: Runs) -> None:
 
 
 def test_wrong_requests_are_one_line(runs: Runs) -> None:
-    for name, parameters, said in (
+    for name, parameters, words_of_error in (
         ("nothing", {}, "no answer 'nothing'"),
         ("lanes", {}, "'run' is missing"),
         ("lanes", {"run": "small", "lane": "1"}, "no parameter 'lane'"),
     ):
-        with pytest.raises(UsageError, match=said):
+        with pytest.raises(UsageError, match=words_of_error):
             screens.ask(runs, name, parameters)
     with pytest.raises(NoSuchRun, match="no such run is open"):
         screens.ask(runs, "lanes", {"run": "../small"})
@@ -84,8 +84,8 @@ def test_the_overview_says_what_show_does(runs: Runs, capsys: pytest.CaptureFixt
     assert longest["selection"] == {"call": "6"} and "rank 1" in longest["sentence"]
     main(["show", str(runs.all["small"].run.path), "--findings", "--json"])
     shown = json.loads(capsys.readouterr().out)
-    found = screens.ask(runs, "findings", {"run": "small"})
-    assert [one["sentence"] for one in found["findings"]] == [one["says"] for one in shown]
+    findings = screens.ask(runs, "findings", {"run": "small"})
+    assert [one["sentence"] for one in findings["findings"]] == [one["says"] for one in shown]
 
 
 def test_of_a_foreign_log_nothing_is_claimed_that_it_does_not_say(tmp_path: Path) -> None:
@@ -110,9 +110,9 @@ def test_of_a_foreign_log_nothing_is_claimed_that_it_does_not_say(tmp_path: Path
     runs = Runs([path])
     facts = {name for name, *_ in screens.ask(runs, "overview", {"run": "r"})["facts"]}
     assert "ranks" in facts and "nodes" not in facts
-    found = screens.ask(runs, "findings", {"run": "r"})
-    assert found["findings"] == [] and found["asked"] > 0
-    (calls_missing,) = [why for why in found["not asked"] if "has no calls" in why]
+    findings = screens.ask(runs, "findings", {"run": "r"})
+    assert findings["findings"] == [] and findings["asked"] > 0
+    (calls_missing,) = [why for why in findings["not asked"] if "has no calls" in why]
     assert "time-in-locks" in calls_missing
 
 
@@ -331,9 +331,9 @@ def test_source_lines_of_programs_only(tmp_path: Path) -> None:
         sites=[{"site": n, "source": str(one), "line": 20} for n, one in enumerate(named)],
     )
     runs = Runs([path])
-    found = [screens.ask(runs, "source", {"run": "r", "site": str(n)}) for n in range(len(named))]
-    assert found[0]["text"][0] == [12, "int main;"] and found[0]["line"] == 20
-    assert found[1:] == [None] * (len(named) - 1)
+    sources = [screens.ask(runs, "source", {"run": "r", "site": str(n)}) for n in range(len(named))]
+    assert sources[0]["text"][0] == [12, "int main;"] and sources[0]["line"] == 20
+    assert sources[1:] == [None] * (len(named) - 1)
 
 
 @pytest.mark.parametrize(
@@ -350,8 +350,8 @@ def test_pictures_without_calls_say_why(tmp_path: Path, recorder: str, again: st
         processes=[{"process": 0, "rank": 0, "pid": 1, "ended": "clean"}],
         counters=[row for row in counted if row["process"] == 0],
     )
-    said = json.loads((path / "run.json").read_text())
-    (path / "run.json").write_text(json.dumps({**said, "recorder": recorder}))
+    manifest = json.loads((path / "run.json").read_text())
+    (path / "run.json").write_text(json.dumps({**manifest, "recorder": recorder}))
     runs = Runs([path])
     ask = {
         name: screens.ask(runs, name, {"run": "sums"}) for name in ("levels", "strips", "overview")

@@ -66,13 +66,13 @@ def test_it_holds_what_lasts_into_a_time_and_what_that_holds(tmp_path: Path) -> 
     runs.all["r"].sort(Stop())
     view, (first, last) = runs.view("r"), (300, 400)
     shown = Selection(t=(first, last))
-    found = {row["id"] for row in narrowed(view, shown).rows("select id from calls")}
+    ids = {row["id"] for row in narrowed(view, shown).rows("select id from calls")}
     inside = {row["id"] for row in narrowed(view, shown, inside=True).rows("from calls")}
     touched = {
         c["id"] for c in forest.calls if c["start"] <= last and c["start"] + c["duration"] >= first
     }
-    assert found == touched and 0 < len(found) < len(forest.calls)
-    assert inside >= found | {c["id"] for c in forest.calls if c["parent"] in found}
+    assert ids == touched and 0 < len(ids) < len(forest.calls)
+    assert inside >= ids | {c["id"] for c in forest.calls if c["parent"] in ids}
     assert view.value("select count(*) from calls") == len(forest.calls)
 
 
@@ -80,16 +80,16 @@ def test_it_is_made_once_and_anew_of_other_calls(tmp_path: Path) -> None:
     path = Forest(11, traced=False).write(tmp_path).path
     copy = path / "tables" / by_time.COPY.name
     Runs([path]).all["r"].sort(Stop())
-    made, again = copy.stat().st_mtime_ns, Runs([path]).all["r"]
+    written_at, again = copy.stat().st_mtime_ns, Runs([path]).all["r"]
     assert again.by_time
     assert again.run.sql("select events from runs").num_rows == 1  # nothing was left unread
     again.sort(Stop())
-    assert copy.stat().st_mtime_ns == made
+    assert copy.stat().st_mtime_ns == written_at
     os.utime(path / "tables" / "calls" / "0.parquet", ns=(1, 1))
     later = Runs([path]).all["r"]
     assert not later.by_time
     later.sort(Stop())
-    assert later.by_time and copy.stat().st_mtime_ns > made
+    assert later.by_time and copy.stat().st_mtime_ns > written_at
 
 
 def test_a_damaged_one_counts_as_none(tmp_path: Path) -> None:
@@ -126,8 +126,8 @@ def test_tables_that_are_just_being_replaced_have_none(
     tables = Forest(11, traced=False).write(tmp_path).path / "tables"
     monkeypatch.setattr(Derived, "made_of", gone)
     assert not by_time.make(tables, ignore)
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1 and "0.parquet" in said
+    message = capsys.readouterr().err
+    assert message.count("\n") == 1 and "0.parquet" in message
 
 
 def test_a_run_as_one_file_goes_without(tmp_path: Path) -> None:
@@ -143,21 +143,21 @@ def test_pictures_of_a_file_look_at_its_calls_alone(tmp_path: Path) -> None:
     runs = Runs([Forest(11, traced=False).write(tmp_path).path])
     runs.all["r"].sort(Stop())
     view, shown = runs.view("r"), Selection(t=(200, 900), lanes=((0, 6, 1),))
-    found = narrowed_to_file(view, shown, 0).rows("select id from calls order by id")
+    ids = narrowed_to_file(view, shown, 0).rows("select id from calls order by id")
     where = f"file = 0 and {conditions.calls(Selection(lanes=shown.lanes))}"
-    assert found == narrowed(view, shown).rows(f"select id from calls where {where} order by id")
-    assert found
+    assert ids == narrowed(view, shown).rows(f"select id from calls where {where} order by id")
+    assert ids
 
 
 def test_the_last_parts_that_were_asked_for_are_held(tmp_path: Path) -> None:
     opened = Runs([Forest(11, traced=False).write(tmp_path).path]).all["r"]
-    made: list[int] = []
+    asked: list[int] = []
 
     def ask(key: int) -> pa.Table:
         return opened.latest(
-            key, lambda: made.append(key) or pa.table({"key": [key]}), Stop().check
+            key, lambda: asked.append(key) or pa.table({"key": [key]}), Stop().check
         )
 
     for key in (*range(HELD), 0, HELD, 0, 1):
         assert ask(key)["key"].to_pylist() == [key]
-    assert made == [*range(HELD), HELD, 1]
+    assert asked == [*range(HELD), HELD, 1]

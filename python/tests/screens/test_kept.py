@@ -73,8 +73,8 @@ def test_who_waits_may_give_up(run_directory: Path) -> None:
 
 def test_the_next_who_opens_the_run_has_it_at_once(run_directory: Path) -> None:
     worked = Worked()
-    said = CachedAnswers(run_directory).answer("a", True, worked, go_on)
-    assert CachedAnswers(run_directory).answer("a", True, worked, go_on) == said
+    reply = CachedAnswers(run_directory).answer("a", True, worked, go_on)
+    assert CachedAnswers(run_directory).answer("a", True, worked, go_on) == reply
     assert CachedAnswers(run_directory).answer("a", False, worked, go_on)["times"] == 2
 
 
@@ -108,10 +108,10 @@ def test_kept_answers_are_those_that_are_worked_out(run_directory: Path) -> None
     """Each name that is kept, of both openings; a selection plays no part in some."""
     first, second = Runs([run_directory]), Runs([run_directory])
     for name in sorted(screens.LASTING):
-        said = screens.ask(first, name, {"run": "small"})
-        assert screens.ask(second, name, {"run": "small"}) == said
+        reply = screens.ask(first, name, {"run": "small"})
+        assert screens.ask(second, name, {"run": "small"}) == reply
         with_selection = screens.ask(second, name, {"run": "small", "t": "0-700"})
-        assert (with_selection == said) >= (name in screens.WHOLE)
+        assert (with_selection == reply) >= (name in screens.WHOLE)
     kept_files = list((run_directory / "tables" / answers.FOLDER).iterdir())
     assert len(kept_files) >= len(screens.LASTING)
 
@@ -121,8 +121,8 @@ def test_a_run_is_prepared_before_it_is_looked_at(
 ) -> None:
     monkeypatch.setattr(view, "LARGE", 0)
     assert main(["view", str(run_directory), "--prepare"]) == 0
-    said = capsys.readouterr().err
-    assert all(f": {step}\n" in said for step in ("overview", "tiles", "breakdown", "findings"))
+    progress = capsys.readouterr().err
+    assert all(f": {step}\n" in progress for step in ("overview", "tiles", "breakdown", "findings"))
     tables = run_directory / "tables"
     assert (tables / "tiles.parquet").is_file() and next(tables.rglob("calls_by_time.duckdb"))
     runs = Runs([str(run_directory)])

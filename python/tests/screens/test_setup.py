@@ -72,9 +72,9 @@ def test_a_program_is_built_run_and_opened(runs: Runs, tmp_path: Path) -> None:
         "program": "./w", "arguments": f"'{tmp_path}/a file'", "build": "mpicc.mpich -g -o w w.c", "ranks": 2,
         "mpi": "mpich", "operations": "write", "directory": tmp_path, "name": "two",
     }  # fmt: skip
-    said = ask(runs, "setup", **job)
-    assert said["problems"] == []
-    assert said["can start"]
+    reply = ask(runs, "setup", **job)
+    assert reply["problems"] == []
+    assert reply["can start"]
     ask(runs, "start", **job)
     state = ended(runs)
     assert (state["state"], state["status"], state["run"], state["error"]) == (
@@ -84,8 +84,8 @@ def test_a_program_is_built_run_and_opened(runs: Runs, tmp_path: Path) -> None:
         None,
     )
     assert "all written" in state["output"] and "\x1b" not in state["output"]
-    found = runs.view("two").rows("select distinct op, layer from calls where layer = 'mpiio'")
-    assert found == [{"op": "MPI_File_write_at", "layer": "mpiio"}]
+    ops = runs.view("two").rows("select distinct op, layer from calls where layer = 'mpiio'")
+    assert ops == [{"op": "MPI_File_write_at", "layer": "mpiio"}]
     assert ask(runs, "lanes", run="two")["total"] == 2
     with pytest.raises(UsageError, match="there already"):
         ask(runs, "start", **job)
@@ -96,12 +96,12 @@ def test_the_script_runs(runs: Runs, tmp_path: Path) -> None:
     """As it stands in the answer, in a shell, with the lines of the source that are asked for."""
     (tmp_path / "w.c").write_text(PROGRAM)
     lines = f"w.c:{PROGRAM[: PROGRAM.index('MPI_File_read_at')].count(chr(10)) + 1}"
-    said = ask(
+    reply = ask(
         runs, "setup", program="./w", arguments="'out $(false) file'", build="mpicc.mpich -g -o w w.c", ranks=2,
         mpi="mpich", lines=lines, directory=tmp_path, name="one",
     )  # fmt: skip
     path = tmp_path / "job.sh"
-    path.write_text(said["script"])
+    path.write_text(reply["script"])
     native = Path(
         os.environ.get("FATHOM_COMMAND") or Path(__file__).parents[3] / "build" / "fathom"
     )
@@ -137,7 +137,7 @@ def test_scripts_of_batch_systems(runs: Runs) -> None:
 
 
 def test_words_stay_words(runs: Runs) -> None:
-    said = ask(
+    reply = ask(
         runs,
         "setup",
         program="./a;reboot",
@@ -145,9 +145,9 @@ def test_words_stay_words(runs: Runs) -> None:
         files="*.h5,!a'b",
         level="file",
     )
-    assert said["command"][-4:] == ["--", "./a;reboot", "$(reboot)", "`x`"]
-    assert said["name"] == "a_reboot"
-    subprocess.run(["bash", "-n"], input=said["script"], text=True, check=True)
+    assert reply["command"][-4:] == ["--", "./a;reboot", "$(reboot)", "`x`"]
+    assert reply["name"] == "a_reboot"
+    subprocess.run(["bash", "-n"], input=reply["script"], text=True, check=True)
     for wrong in (
         {"program": "a\nb"},
         {"program": "a", "arguments": "'x"},
@@ -158,24 +158,26 @@ def test_words_stay_words(runs: Runs) -> None:
 
 
 def test_servers_become_the_file_that_starts_them(runs: Runs, tmp_path: Path) -> None:
-    said = ask(runs, "setup", program="s3d", servers="forward n1 /ssd/a 7001,forward - /ssd/b -")[
+    reply = ask(runs, "setup", program="s3d", servers="forward n1 /ssd/a 7001,forward - /ssd/b -")[
         "forwarding"
     ]
-    (tmp_path / said["file"]).write_text(said["text"])
-    here, there = settings.read(tmp_path / said["file"])[::-1]
+    (tmp_path / reply["file"]).write_text(reply["text"])
+    here, there = settings.read(tmp_path / reply["file"])[::-1]
     assert (there.host, there.path, there.port) == ("n1", "/ssd/a", 7001)
     assert (here.host, here.path, here.port) == ("", "/ssd/b", 0)
     assert (
-        said["start"] == f"fathom forward up {said['file']}" == "fathom forward up s3d.servers.toml"
+        reply["start"]
+        == f"fathom forward up {reply['file']}"
+        == "fathom forward up s3d.servers.toml"
     )
 
 
 def test_what_servers_cannot_be_is_said(runs: Runs) -> None:
-    said = ask(runs, "setup", program="true", servers="data n1 /ssd/a 7001,forward n2 - -")
+    reply = ask(runs, "setup", program="true", servers="data n1 /ssd/a 7001,forward n2 - -")
     assert (
-        "server 1: role data is not in this version; there is forward, striped" in said["problems"]
+        "server 1: role data is not in this version; there is forward, striped" in reply["problems"]
     )
-    assert "server 2: no path: which directory does it export?" in said["problems"]
+    assert "server 2: no path: which directory does it export?" in reply["problems"]
     assert ask(runs, "setup", program="true")["forwarding"] is None
     with pytest.raises(UsageError, match="ROLE HOST PATH PORT"):
         ask(runs, "setup", program="true", servers="disk n1")

@@ -61,7 +61,7 @@ class Breakdown:
         return bool(parent["layer"] == call["layer"])
 
     def groups(self, without: str = "") -> dict[tuple[str, str], list[Call]]:
-        found: dict[tuple[str, str], list[Call]] = defaultdict(list)
+        by_key: dict[tuple[str, str], list[Call]] = defaultdict(list)
         for call in self.asked.selected(without):
             key = self.key(call)
             if key is None:
@@ -71,8 +71,8 @@ class Breakdown:
                 or (call["layer"] != "server" and self.is_inside(call))
             ):
                 continue
-            found[key, call["layer"]].append(call)
-        return found
+            by_key[key, call["layer"]].append(call)
+        return by_key
 
     def time(self, calls: list[Call]) -> int:
         if self.of == "exclusive" and self.by != "server":
@@ -81,13 +81,13 @@ class Breakdown:
 
     def talk(self) -> dict[str, list[Call]]:
         """What was communicated inside the selected calls, by their keys: a part of exclusive times."""
-        found: dict[str, list[Call]] = defaultdict(list)
+        by_key: dict[str, list[Call]] = defaultdict(list)
         if self.of == "inclusive" or self.by == "server":
-            return found
+            return by_key
         for call in self.asked.selected():
             inner = [c for c in self.asked.calls if c["parent"] == call["id"]]
-            found[str(self.key(call))] += [c for c in inner if c["kind"] == "comm"]
-        return {key: calls for key, calls in found.items() if calls}
+            by_key[str(self.key(call))] += [c for c in inner if c["kind"] == "comm"]
+        return {key: calls for key, calls in by_key.items() if calls}
 
     def of_servers(self, calls: list[Call]) -> Counter[str]:
         times: Counter[str] = Counter()
@@ -111,13 +111,13 @@ def test_breakdown(tmp_path: Path, by: str, of: str, traced: bool) -> None:
         for most in (0, 2):
             asked.select("t", "lanes", "layers", "kinds", "ops", "files", most=most)
             rows = asked.rows(asked.ask("breakdown", by=by, of=of))
-            found = {(row["key"], row["layer"]): row for row in rows}
+            by_key = {(row["key"], row["layer"]): row for row in rows}
             oracle = Breakdown(asked, by, of)
-            talk = {key: found.pop((key, "communication")) for key in oracle.talk()}
+            talk = {key: by_key.pop((key, "communication")) for key in oracle.talk()}
             groups = oracle.groups()
-            assert found.keys() == groups.keys()
+            assert by_key.keys() == groups.keys()
             for name, calls in groups.items():
-                check(oracle, found[name], calls)
+                check(oracle, by_key[name], calls)
                 seen += len(calls)
             for key, calls in oracle.talk().items():
                 assert talk[key]["time"] == sum(call["duration"] for call in calls)
@@ -182,18 +182,18 @@ def test_breakdown_by_call(tmp_path: Path) -> None:
                 sums[1] += 0 if layer in layers else call["duration"]
         for number, of in enumerate(("exclusive", "inclusive")):
             rows = asked.rows(asked.ask("breakdown", by="call", of=of, limit=5))
-            found = {(row["key"], row["layer"]): row["time"] for row in rows}
-            assert found == {key: sums[number] for key, sums in expected.items()}
+            times = {(row["key"], row["layer"]): row["time"] for row in rows}
+            assert times == {key: sums[number] for key, sums in expected.items()}
 
 
 def under(asked: Asked, call: Call, layers: list[str]) -> list[tuple[Call, list[str]]]:
     """The call and what it holds, each with the layers around it."""
-    found = [(call, layers)]
+    chains = [(call, layers)]
     for inner in asked.calls:
         if inner["parent"] == call["id"] and inner["layer"] != "fathom":
             layer = "communication" if call["kind"] == "comm" else call["layer"]
-            found += under(asked, inner, [*layers, layer])
-    return found
+            chains += under(asked, inner, [*layers, layer])
+    return chains
 
 
 def at_most(durations: list[int], share: float) -> int:
@@ -270,15 +270,15 @@ def test_servers(tmp_path: Path, traced: bool) -> None:
                 sums[1] += inside * (call["bytes"] or 0) if call["kind"] == "write" else 0
                 sums[2] += inside * call["duration"]
                 sums[3] += begin <= call["start"] < begin + 5 * width
-        found: dict[str, list[float]] = defaultdict(lambda: [0.0] * 4)
+        by_server: dict[str, list[float]] = defaultdict(lambda: [0.0] * 4)
         for row in asked.rows(answer["bins"]):
             assert 0 <= row["bin"] < 5
             values = [row["read"], row["written"], row["busy"], row["calls"]]
-            found[row["server"]] = [
-                a + b for a, b in zip(found[row["server"]], values, strict=True)
+            by_server[row["server"]] = [
+                a + b for a, b in zip(by_server[row["server"]], values, strict=True)
             ]
-        for server in expected.keys() | found.keys():
-            assert found[server] == pytest.approx(expected[server], abs=1e-6)
+        for server in expected.keys() | by_server.keys():
+            assert by_server[server] == pytest.approx(expected[server], abs=1e-6)
         assert answer["stands"] == ("process" if traced else "directory")
         totals = {row.pop("server"): row for row in asked.rows(answer["totals"])}
         assert totals == totals_of(oracle, traced)
@@ -318,12 +318,12 @@ def test_the_longest_of_each_layer(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(tile, "OUTLIERS", 3)
     for seed in SEEDS:
         asked = Asked(tmp_path, seed)
-        found, expected = defaultdict(list), defaultdict(list)
+        durations, expected = defaultdict(list), defaultdict(list)
         for one in asked.ask("levels")["outliers"]:
-            found[one["layer"]].append(one["duration"])
+            durations[one["layer"]].append(one["duration"])
         for call in asked.calls:
             expected[call["layer"]].append(call["duration"])
-        assert found == {layer: sorted(each)[:-4:-1] for layer, each in expected.items()}
+        assert durations == {layer: sorted(each)[:-4:-1] for layer, each in expected.items()}
 
 
 def test_files(tmp_path: Path) -> None:
@@ -483,10 +483,10 @@ def test_samples_are_rates_between_their_least_and_most(tmp_path: Path) -> None:
         nodes=[{"node": 0, "host": "n"}], samples=samples,
     )  # fmt: skip
     answer = screens.ask(Runs([path]), "samples", {"run": "sampled", "width": "4"})
-    found = [(r[1], r[3], r[4], r[6], r[7]) for r in answer["rows"]]
+    bars = [(r[1], r[3], r[4], r[6], r[7]) for r in answer["rows"]]
     half = [("net.rx_bytes", "bytes/s", n, v, v) for n, v in enumerate([100, 100, 300, 300])]
     level = [("memory.available", "bytes", n, 100 + 50 * n, 150 + 50 * n) for n in range(4)]
-    assert found == level + half
+    assert bars == level + half
 
 
 def test_compare_has_the_numbers_of_diff(run_directory: Path, tmp_path: Path) -> None:

@@ -83,10 +83,10 @@ def asked(
     for y in range(-(-level.rows // ROWS)):
         for x in range(-(-level.bins // BINS)):
             place = {"z": str(level.z), "x": str(x), "y": str(y)}
-            found, marks = decode(
+            sums, marks = decode(
                 screens.ask(runs, "tile", {"run": "r", "layer": layer, **place, **more})
             )
-            for (cell, op), values in found.items():
+            for (cell, op), values in sums.items():
                 cells[y * ROWS + cell // BINS, x * BINS + cell % BINS, op] = values
             ids |= {call for _, _, call, _ in marks}
     return cells, ids
@@ -226,12 +226,12 @@ def test_tiles_are_made_once_and_anew_of_other_calls(tmp_path: Path) -> None:
     path = many(tmp_path, 3, 5)
     tables = path / "tables"
     file, _ = build.ensure(tables)
-    made = file.stat().st_mtime_ns
-    assert build.ensure(tables)[0].stat().st_mtime_ns == made
+    written_at = file.stat().st_mtime_ns
+    assert build.ensure(tables)[0].stat().st_mtime_ns == written_at
     part = tables / "calls" / "0.parquet"
     os.utime(part, ns=(1, 1))
     assert not build.TILES.is_made(file, tables)
-    assert build.ensure(tables)[0].stat().st_mtime_ns > made
+    assert build.ensure(tables)[0].stat().st_mtime_ns > written_at
 
 
 def test_what_is_a_run_times_has_tiles_of_its_own(tmp_path: Path) -> None:
@@ -296,11 +296,11 @@ def test_cells_that_are_more_than_the_memory_are_sorted_on_disk(tmp_path: Path) 
         file = tmp_path / "tiles.parquet"
         build._write(con, levels, "", file)
         place = "(z, layer, y, x, cell)"
-        (found,) = con.sql(
+        (totals,) = con.sql(
             f"select count(*), count(*) filter (where {place} < before) from"
             f" (select *, lag({place}) over () as before from '{file}')"
         ).fetchall()
-    assert found == (1_328_125, 0)
+    assert totals == (1_328_125, 0)
 
 
 def test_a_run_that_cannot_be_written_to_has_tiles(
@@ -308,8 +308,8 @@ def test_a_run_that_cannot_be_written_to_has_tiles(
 ) -> None:
     path = many(tmp_path, 3, 5)
     monkeypatch.setattr(os, "access", lambda *_: False)  # the test may be root, whom no mode stops
-    file, kept = build.ensure(path / "tables")
-    assert kept and path not in file.parents and build.TILES.is_made(file, path / "tables")
+    file, is_temporary = build.ensure(path / "tables")
+    assert is_temporary and path not in file.parents and build.TILES.is_made(file, path / "tables")
 
 
 def test_counted_runs_are_drawn_from_heat(tmp_path: Path) -> None:

@@ -177,7 +177,7 @@ class Growth:
 
         shared = pattern["shared"].values[index] != 0
         tree, start = pattern["tree_start"].values[index], pattern["start"].values[index]
-        made = {
+        computed = {
             "id": call("stream", "id"),
             "parent": call("parent_stream", "parent_seq"), "own": call("own_stream", "own_seq"),
             "stream": shifted("stream", copy * of["streams"]), "process": pa.array(rank), "rank": pa.array(rank),
@@ -192,7 +192,7 @@ class Growth:
         }  # fmt: skip
         return pa.table(
             {
-                name: made[name] if name in made else self._same(name, index)
+                name: computed[name] if name in computed else self._same(name, index)
                 for name in packed.SCHEMAS["calls"].names
             }
         )
@@ -277,14 +277,14 @@ def _sized(
 def _stretch(growth: Growth) -> pa.Table:
     """How often each rank lasts each times as long, first and last when."""
     of = growth.sizes
-    turns, found = np.arange(of["repetitions"]), []
+    turns, stretches = np.arange(of["repetitions"]), []
     for rank in range(of["ranks"]):
         by = chance(np.full(len(turns), rank), turns)
         for m in range(1, MOST + 1):
             where = np.flatnonzero(by == m)
             if len(where):
-                found.append((rank, m, len(where), where[0], where[-1]))
-    columns = np.array(found, dtype=np.int64).T
+                stretches.append((rank, m, len(where), where[0], where[-1]))
+    columns = np.array(stretches, dtype=np.int64).T
     return pa.table(dict(zip(("rank", "m", "repeated", "first", "last"), columns, strict=True)))
 
 
@@ -296,7 +296,7 @@ def grow(recorded: Path, path: Path, ranks: int, calls: int, files: str = "*") -
     packed.constants(connection, growth.sizes)
     connection.register("stretch", _stretch(growth))
     packed.run(connection, HERE / "tables.sql")
-    connection.execute("create table made as from base")
+    connection.execute("create table generated_calls as from base")
     packed.run(connection, packed.HERE / "counted.sql")
     packed.run(connection, HERE / "sums.sql")
     _write_calls(connection, growth, tables / "calls")
@@ -324,10 +324,10 @@ def _write_calls(connection: duckdb.DuckDBPyConnection, growth: Growth, folder: 
 def _write_numbered(growth: Growth, folder: Path, numbered: tuple[int, Piece]) -> pa.Table:
     """One part of `calls`; what `heat` holds of it."""
     number, piece = numbered
-    made = growth.rows(piece)
-    write_part(made, folder / f"{number:08d}.parquet")
+    piece_rows = growth.rows(piece)
+    write_part(piece_rows, folder / f"{number:08d}.parquet")
     with packed.connect() as connection:
         packed.constants(connection, growth.sizes)
-        connection.register("made", made)
+        connection.register("generated_calls", piece_rows)
         packed.run(connection, packed.HERE / "heated.sql")
         return connection.sql("from heated").to_arrow_table()

@@ -1,23 +1,23 @@
 -- The calls that a recorded run is grown from: whole trees that touch the files asked for ($files, a glob), numbered anew from 0: streams (of those that
 -- have calls), calls of each, outermost calls of each process, files (those of several ranks first), objects, selections, collectives.
-create table kept as
+create table sampled as
 	with wanted as (
 		select distinct process, call from recorded.calls where file in (select file from recorded.files where path glob '$files') and rank is not null
 	)
 	select c.* from recorded.calls as c semi join wanted using (process, call);
 create table new_stream as
 	select stream, any_value(process) as process, row_number() over (order by any_value(rank), stream) - 1 as number, count(*) as calls
-	from kept group by stream;
+	from sampled group by stream;
 create table new_process as
-	select process, any_value(rank) as number, count(distinct call) as outermost, count(*) as calls from kept group by process;
+	select process, any_value(rank) as number, count(distinct call) as outermost, count(*) as calls from sampled group by process;
 create table new_file as
 	select
 		file, count(distinct process) > 1 as shared, coalesce(max(file_offset + bytes), 0) as extent,
 		row_number() over (order by shared desc, file) - 1 as number
-	from kept where file is not null group by file;
+	from sampled where file is not null group by file;
 create table new_object as
 	with recursive needed as (
-		select distinct object from kept where object is not null
+		select distinct object from sampled where object is not null
 		union
 		select o.parent from needed as n join recorded.objects as o using (object) where o.parent is not null
 	)
@@ -25,16 +25,16 @@ create table new_object as
 create table new_selection as
 	select s.* exclude (number), row_number() over (order by selection) - 1 as number, used.file
 	from recorded.selections as s join (
-		select selection, any_value(file) as file from kept where selection is not null group by selection
+		select selection, any_value(file) as file from sampled where selection is not null group by selection
 	) as used using (selection);
 create table new_collective as
 	select c.*, row_number() over (order by collective) - 1 as number
-	from recorded.collectives as c semi join (select distinct collective from kept) using (collective);
+	from recorded.collectives as c semi join (select distinct collective from sampled) using (collective);
 create table new_call as
 	select id, s.number as stream, row_number() over (partition by stream order by start, depth, id) - 1 as seq
-	from kept as k join new_stream as s using (stream);
+	from sampled as k join new_stream as s using (stream);
 
-create macro began() as (select min(start) from kept);
+create macro began() as (select min(start) from sampled);
 create table base as
 	select
 		k.* replace (
@@ -44,9 +44,9 @@ create table base as
 		a.stream as parent_stream, a.seq as parent_seq, w.stream as own_stream, w.seq as own_seq, f.shared, f.extent,
 		min(k.start) over tree - began() as tree_start, bool_or(k.collective is not null) over tree as together,
 		h.layer as enclosing_layer, h.op as enclosing
-	from kept as k
+	from sampled as k
 		join new_call as n on n.id = k.id join new_process as p on p.process = k.process
-		left join new_call as a on a.id = k.parent left join new_call as w on w.id = k.own left join kept as h on h.id = k.parent
+		left join new_call as a on a.id = k.parent left join new_call as w on w.id = k.own left join sampled as h on h.id = k.parent
 		left join new_file as f on f.file = k.file left join new_object as o on o.object = k.object
 		left join new_selection as s on s.selection = k.selection left join new_collective as c on c.collective = k.collective
 	window tree as (partition by k.process, k.call)

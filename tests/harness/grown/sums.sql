@@ -4,7 +4,7 @@ create table once as
 	select c.*, f.shared, row_number() over () as key
 	from counted as c left join new_file as f on f.number = c.file;
 drop table counted;
-drop table made;
+drop table generated_calls;
 create table timed as
 	select
 		o.key, m, sum(b.duration * b.times) as time, min(b.duration * b.times) as shortest, max(b.duration * b.times) as longest,

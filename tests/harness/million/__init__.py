@@ -40,7 +40,7 @@ class Many:
 
 def make(path: Path, ranks: int, traced: bool = False) -> Many:
     """Writes the run directory; one that is there is replaced."""
-    made = Many(path, ranks, traced)
+    many = Many(path, ranks, traced)
     tables = packed.begin(path)
     connection = packed.connect()
     events = CALLS * ranks if traced else 0
@@ -51,4 +51,4 @@ def make(path: Path, ranks: int, traced: bool = False) -> Many:
     packed.run(connection, HERE / "tables.sql")
     packed.write_others(connection, tables, set())
     packed.say(path, "many", ranks, ["posix"])
-    return made
+    return many

@@ -55,7 +55,7 @@ def run(connection: duckdb.DuckDBPyConnection, path: Path, **values: object) -> 
 
 
 def sums(connection: duckdb.DuckDBPyConnection) -> None:
-    """Adds the calls of table `made` to what `counters` and `heat` will hold."""
+    """Adds the calls of table `generated_calls` to what `counters` and `heat` will hold."""
     run(connection, HERE / "counted.sql")
     run(connection, HERE / "heated.sql")
 

@@ -1,4 +1,4 @@
--- What `counters` holds of the rows of `made`, added to table `counted`.
+-- What `counters` holds of the rows of `generated_calls`, added to table `counted`.
 insert into counted
 with followed as (
 	select
@@ -6,7 +6,7 @@ with followed as (
 		lag(file_offset + bytes) over one as before_end,
 		lag(kind) over (partition by process, layer, file order by start) as before_kind,
 		if(coalesce(size, bytes, 0) = 0, 0, least(16, 1 + floor(log2(coalesce(size, bytes)) / 2)))::integer as bin
-	from made
+	from generated_calls
 	window one as (partition by process, layer, op, file, enclosing order by start)
 )
 select * replace (list_transform(range(17), lambda bin: coalesce(sizes[bin::integer], 0)) as sizes)

@@ -1,4 +1,4 @@
--- What `heat` holds of the rows of `made`, added to table `heated`: bins are bin_time() ns.
+-- What `heat` holds of the rows of `generated_calls`, added to table `heated`: bins are bin_time() ns.
 insert into heated
 with spread as (
 	select
@@ -6,7 +6,7 @@ with spread as (
 		greatest(least(start + duration, (bin + 1) * bin_time()) - greatest(start, bin * bin_time()), 0) as inside
 	from (
 		select *, unnest(range(start // bin_time(), (start + greatest(duration, 1) - 1) // bin_time() + 1)) as bin
-		from made where kind in ('read', 'write')
+		from generated_calls where kind in ('read', 'write')
 	)
 )
 select

@@ -97,7 +97,7 @@ def make(planted: Planted) -> Planted:
     for first, last in _parts(planted):
         packed.run(connection, HERE / "trees.sql", first=first, last=last)
         packed.run(connection, HERE / "calls.sql", first=first, last=last)
-        rows = "select * from made order by stream, start, depth"
+        rows = "select * from generated_calls order by stream, start, depth"
         packed.write(connection, tables, "calls", rows, f"{first:08d}")
         packed.sums(connection)
     packed.write_others(connection, tables, {"calls"})

@@ -1,5 +1,5 @@
 -- Rows of `calls` of some ranks.
-create or replace temp table made as
+create or replace temp table generated_calls as
 with of_tree as (
 	select
 		rank, files() * 3 + burst * (trees() * 5 + 3) + i * 5 as base, k, files() + burst * (trees() + 1) + i as number,
