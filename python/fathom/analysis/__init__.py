@@ -34,10 +34,10 @@ class Remembered:
 
     def sql(self, text: str, **values: Any) -> pa.Table:
         """Rows of one statement."""
-        asked = question(text, values)
-        if asked not in self._answers:
-            self._answers[asked] = self._source.sql(text, **values)
-        return self._answers[asked]
+        key = question(text, values)
+        if key not in self._answers:
+            self._answers[key] = self._source.sql(text, **values)
+        return self._answers[key]
 
 
 def compose(text: str, part: Callable[[str], str]) -> str:
@@ -52,15 +52,15 @@ def statement(name: str, **parts: str) -> str:
     `{PART}` in it (or `{folder/part}`) stands for the part given, else for the text of PART.sql in the same folder,
     else in this one; the parts given hold inside it too.
     """
-    here = resources.files(__package__)
-    text = here.joinpath(f"{name}.sql").read_text(encoding="utf-8")
+    package = resources.files(__package__)
+    text = package.joinpath(f"{name}.sql").read_text(encoding="utf-8")
     folder = name.rpartition("/")[0]
 
     def part(word: str) -> str:
         if word in parts:
             return parts[word]
         beside = f"{folder}/{word}" if folder else word
-        return statement(beside if here.joinpath(f"{beside}.sql").is_file() else word, **parts)
+        return statement(beside if package.joinpath(f"{beside}.sql").is_file() else word, **parts)
 
     return compose(text, part)
 

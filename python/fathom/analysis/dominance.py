@@ -31,9 +31,9 @@ def dominant(amounts: Mapping[int, float]) -> Dominance:
         least = least if held >= HOLD * total else amount
         held += amount
         ranks.append(rank)
-    how: Literal["one", "some", "all"] = "some"
+    kind: Literal["one", "some", "all"] = "some"
     if len(ranks) == 1:
-        how = "one"
+        kind = "one"
     elif len(ranks) == len(amounts):
-        how = "all"
-    return Dominance(how, tuple(sorted(ranks)), len(amounts), held / total)
+        kind = "all"
+    return Dominance(kind, tuple(sorted(ranks)), len(amounts), held / total)

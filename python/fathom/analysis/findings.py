@@ -148,9 +148,9 @@ def rules(words: Iterable[str], own: Path | None) -> list[Path]:
     """The files to ask: those `words` name, or all; those of the user's own folder take part."""
     if own and not own.is_dir():
         raise UsageError(f"{own} is no folder of findings")
-    mine = sorted(own.glob("*.sql")) if own else []
-    chosen = [path for word in words for path in _files(word, mine)]
-    return list(dict.fromkeys(chosen or [*catalogue(), *mine]))
+    users_rules = sorted(own.glob("*.sql")) if own else []
+    chosen = [path for word in words for path in _files(word, users_rules)]
+    return list(dict.fromkeys(chosen or [*catalogue(), *users_rules]))
 
 
 def _statement(name: str) -> str:
@@ -187,11 +187,11 @@ class Asked:
     @cached_property
     def has(self) -> frozenset[str]:
         """What the run recorded, of calls and samples."""
-        there = self.run.sql(
+        present = self.run.sql(
             "select exists (select 1 from calls where layer <> 'fathom') as calls,"
             " exists (select 1 from samples) as samples"
         ).to_pylist()[0]
-        return frozenset(name for name, is_there in there.items() if is_there)
+        return frozenset(name for name, is_there in present.items() if is_there)
 
     @cached_property
     def is_ompio(self) -> bool:
@@ -264,14 +264,14 @@ def _around(run: Run, calls: set[int]) -> Around:
     """Parent, site and seconds of these calls and of all around them. One step of the tree at a time, since of a list
     of ids the database reads only the stretches of the table that can hold one."""
     around: Around = {}
-    asked: set[int] = set()
-    while new := calls - asked:
+    known: set[int] = set()
+    while new := calls - known:
         listed = ", ".join(map(str, new))
         rows = run.sql(
             f"select id, parent, site, duration / 1e9 as seconds from calls where id in ({listed})"
         ).to_pylist()
         around |= {row["id"]: row for row in rows}
-        asked |= new
+        known |= new
         calls = {row["parent"] for row in rows if row["parent"] is not None}
     return around
 
@@ -320,22 +320,22 @@ def _located(finding: Finding, lines: dict[int, str]) -> Finding:
 
 def find(run: Run, rule_files: Sequence[Path]) -> Findings:
     """Asks every rule. A file that is no finding, or whose SQL fails, is said and the others are asked."""
-    asked = Asked(run)
+    questions = Asked(run)
     conclusions: list[Finding] = []
     without: dict[str, list[str]] = {}
     broken: dict[str, str] = {}
     for path in rule_files:
         try:
             rule = read(path)
-            lacking = asked.lacks(rule)
+            lacking = questions.lacks(rule)
             if lacking:
                 without.setdefault(lacking, []).append(rule.name)
                 continue
-            conclusions += [_finding(asked.here(rule), row) for row in asked.rows(rule)]
+            conclusions += [_finding(questions.here(rule), row) for row in questions.rows(rule)]
         except FathomError as error:
             broken[str(path)] = str(error)
     around = _around(run, _examples(conclusions))
-    conclusions = _habits(asked, conclusions, around)
+    conclusions = _habits(questions, conclusions, around)
     lines = _lines(run, _examples(conclusions), around)
     # Dangers, which lose no time, come after all that does.
     ranked = sorted(

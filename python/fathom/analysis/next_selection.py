@@ -105,9 +105,9 @@ def step(source: Source) -> Step:
             if row["rank"] is not None:
                 on_ranks[row["rank"]] = on_ranks.get(row["rank"], 0) + row["time"]
     guilty = dominant(dict.fromkeys(everybody, 0) | on_ranks)
-    there = replace(who, calling=guilty.how, calling_who=list(guilty.ranks))
+    guilty_ranks = replace(who, calling=guilty.how, calling_who=list(guilty.ranks))
     globs = [f"*/{name}" for name in files] or None
-    return Step("call", _ranks(there, everybody), _operations(kinds), globs, share)
+    return Step("call", _ranks(guilty_ranks, everybody), _operations(kinds), globs, share)
 
 
 def _share_of(source: Source, chosen: list[int] | None) -> float:

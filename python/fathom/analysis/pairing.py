@@ -44,12 +44,14 @@ def files(
 ) -> dict[str, str]:
     """A path of the second run to the path of the first that it is paired with: the same one, else the one that
     lies alike in a folder of `pairs`."""
-    here, there = set(first), set(second)
+    first_paths, second_paths = set(first), set(second)
     alike = {
-        key: path for path in sorted(here - there) if (key := _moved(path, [a for a, _ in pairs]))
+        key: path
+        for path in sorted(first_paths - second_paths)
+        if (key := _moved(path, [a for a, _ in pairs]))
     }
-    paired = {path: path for path in here & there}
-    for path in sorted(there - here):
+    paired = {path: path for path in first_paths & second_paths}
+    for path in sorted(second_paths - first_paths):
         key = _moved(path, [b for _, b in pairs])
         if key in alike:
             paired[path] = alike.pop(key)

@@ -328,10 +328,10 @@ def coverage(source: Source, by_choice: Sequence[str]) -> dict[str, Any]:
         "select layer, sum(recorded) as recorded, sum(calls) as calls"
         " from counters where layer <> 'fathom' group by layer order by layer"
     ).to_pylist()
-    asked = [row for row in rows if row["layer"] not in by_choice]
+    to_record = [row for row in rows if row["layer"] not in by_choice]
     return {
-        "recorded": sum(row["recorded"] for row in asked),
-        "counted": sum(row["calls"] - row["recorded"] for row in asked),
+        "recorded": sum(row["recorded"] for row in to_record),
+        "counted": sum(row["calls"] - row["recorded"] for row in to_record),
         "by_choice": [(row["layer"], row["calls"]) for row in rows if row["layer"] in by_choice],
     }
 

@@ -1,5 +1,5 @@
-"""Answers that were worked out before: the latest in memory; of a whole run what took long, also in files beside its
-tables, so that whoever opens it next has them at once."""
+"""Cached answers: the latest in memory; those of a whole run that took long also in files beside its tables, for
+whoever opens the run next."""
 
 import contextlib
 import hashlib
@@ -48,25 +48,25 @@ def to_json(answer: Any) -> str:
     return json.dumps(answer, allow_nan=False, separators=(",", ":"))
 
 
-class Turns:
-    """One at a time for each key."""
+class KeyedLocks:
+    """A lock for each key."""
 
     def __init__(self) -> None:
-        """Nobody's turn."""
+        """No key is locked."""
         self._lock = threading.Lock()
-        self._asked: weakref.WeakValueDictionary[Hashable, Any] = weakref.WeakValueDictionary()
+        self._locks: weakref.WeakValueDictionary[Hashable, Any] = weakref.WeakValueDictionary()
 
     @contextlib.contextmanager
     def of(self, key: Hashable, check: Callable[[], None]) -> Iterator[None]:
         """Waits for one's turn as long as `check` raises nothing."""
         with self._lock:
-            mine = self._asked.setdefault(key, threading.Lock())
-        while not mine.acquire(timeout=LOOKS):
+            lock = self._locks.setdefault(key, threading.Lock())
+        while not lock.acquire(timeout=LOOKS):
             check()
         try:
             yield
         finally:
-            mine.release()
+            lock.release()
 
 
 class CachedAnswers:
@@ -79,7 +79,7 @@ class CachedAnswers:
         self.fingerprint = fingerprint(run, reader or version())
         self._held: OrderedDict[str, str] = OrderedDict()
         self._lock = threading.Lock()
-        self._turns = Turns()
+        self._key_locks = KeyedLocks()
 
     def answer(
         self, key: str, is_whole: bool, make: Callable[[], Any], check: Callable[[], None]
@@ -93,7 +93,7 @@ class CachedAnswers:
         self, key: str, is_whole: bool, make: Callable[[], Any], check: Callable[[], None]
     ) -> str | bytes:
         """The same as JSON, or the bytes that it is."""
-        with self._turns.of(key, check):
+        with self._key_locks.of(key, check):
             text = self._lookup(key, is_whole)
             return self._compute(key, is_whole, make) if text is None else text
 

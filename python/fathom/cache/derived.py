@@ -45,12 +45,12 @@ class Derived:
         self, con: duckdb.DuckDBPyConnection, rows: str, options: str, made_of: str, file: Path
     ) -> None:
         """Made aside and moved over, so that a reader finds a whole file or none."""
-        aside = file.with_name(f"{file.name}.{os.getpid()}")
+        partial = file.with_name(f"{file.name}.{os.getpid()}")
         try:
             con.execute(
-                f"copy ({rows}) to {quoted(str(aside))} (format parquet, {options},"
+                f"copy ({rows}) to {quoted(str(partial))} (format parquet, {options},"
                 f" kv_metadata {{'{self.key}': {quoted(made_of)}}})"
             )
-            aside.replace(file)
+            partial.replace(file)
         finally:
-            aside.unlink(missing_ok=True)
+            partial.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Which packing of a run answers that are kept beside its tables were worked out from."""
+"""A fingerprint of a run's tables: cached answers hold only for the tables that they were worked out from."""
 
 import contextlib
 import hashlib
@@ -22,7 +22,7 @@ def _sign(folder: str, entry: os.DirEntry[str]) -> str:
 
 
 def fingerprint(run: Path, reader: str) -> str:
-    """Tells this packing of a run, as this reader reads it, from all others."""
+    """A hash of names, sizes and times of the run's tables, and of the program that reads them."""
     signs = []
     for folder in ("", "tables", *(f"tables/{name}" for name in PARTED if name not in DERIVED)):
         with contextlib.suppress(FileNotFoundError), os.scandir(run / folder) as entries:

@@ -1,5 +1,5 @@
-"""What took long to ask of a run is kept in files beside its tables: of a hundred thousand ranks the page of `show`
-and the first screen of `view` are then there at once, whoever asked first, or packed the run."""
+"""Rows of slow statements, cached in files beside a run's tables. The page of `show` and the first screen of `view` of
+a large run are then there at once."""
 
 import contextlib
 import hashlib

@@ -89,11 +89,11 @@ def _joined(arguments: argparse.Namespace) -> Path:
         engine("join", *map(str, parts))
         return parts[0]
     into = to_make(arguments.output)
-    there = into.exists()
+    existed = into.exists()
     try:
         engine("join", str(into), *map(str, parts))
     except DamagedRun:
-        if not there:
+        if not existed:
             shutil.rmtree(into, ignore_errors=True)  # the parts before the one that is refused
         raise
     return into.resolve()

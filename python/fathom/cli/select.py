@@ -102,11 +102,11 @@ def _check_layers(text: str, configuration: Configuration) -> None:
 
 def _say_others(directory: Path) -> int:
     """Other nodes have pages of their own."""
-    here = (socket.gethostname(), manifest.boot_id())
+    this_node = (socket.gethostname(), manifest.boot_id())
     others = [
         str(node.get("host"))
         for node in manifest.nodes(directory)
-        if (node.get("host"), node.get("boot_id")) != here
+        if (node.get("host"), node.get("boot_id")) != this_node
     ]
     if not others:
         return 0

@@ -30,8 +30,10 @@ def tune(name: str, file: str) -> int:
     text = compiled.text(read) if read else f"{compiled.HEAD}\n"
     number = _node(directory).tune(text)
     manifest.keep_change(directory, "tuned.jsonl", number, settings=text)
-    here = socket.gethostname()
-    line = f"holds for files that a first rank on {here} opens from now on, together with others"
+    hostname = socket.gethostname()
+    line = (
+        f"holds for files that a first rank on {hostname} opens from now on, together with others"
+    )
     print(f"fathom: tune --live: {file} {line}", file=sys.stderr)
     for remark in dict.fromkeys(map(_of_open_files, _all(read)) if read else ()):
         print(f"fathom: tune --live: files that are open: {remark}", file=sys.stderr)

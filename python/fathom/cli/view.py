@@ -186,9 +186,9 @@ def _prepare(runs: Runs, where: str | None) -> int:
 
 def _follow(runs: Runs) -> None:
     """Looks on at runs that still run here."""
-    here = set(live.runs_here())
+    running = set(live.runs_here())
     for name, opened in runs.all.items():
-        if opened.run.path in here:
+        if opened.run.path in running:
             Follower(runs, name, prepare).start()
 
 

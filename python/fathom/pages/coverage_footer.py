@@ -1,4 +1,4 @@
-"""How a page ends: how much was seen, what tracing cost, what is missing."""
+"""The last part of a page: how many calls were recorded, what tracing cost, what is missing."""
 
 from fathom.analysis import summary
 from fathom.analysis.landscape import files_told
@@ -13,15 +13,15 @@ MOST_LINES = 20
 
 def _recorded(page: Page) -> tuple[str, list[tuple[str, int]]]:
     seen = summary.coverage(page.source, page.manifest.get("configuration", {}).get("counted", []))
-    asked = seen["recorded"] + seen["counted"]
-    if not asked:
+    calls_in_all = seen["recorded"] + seen["counted"]
+    if not calls_in_all:
         return "no call was recorded", seen["by_choice"]
-    share = f" ({numbers.percent(seen['recorded'] / asked)})"
+    share = f" ({numbers.percent(seen['recorded'] / calls_in_all)})"
     calls = "calls"
     if went_past(page.source):
         calls, share = "calls that were seen", ""
     line = (
-        f"{seen['recorded']:,} of {asked:,} {calls} recorded in full{share}, "
+        f"{seen['recorded']:,} of {calls_in_all:,} {calls} recorded in full{share}, "
         f"{seen['counted']:,} in counters only"
     )
     return line, seen["by_choice"]
@@ -78,11 +78,11 @@ def _left_out(page: Page) -> list[str]:
 
 def _silent_layers(page: Page) -> list[str]:
     configuration = page.manifest.get("configuration", {})
-    asked = configuration.get("layers", []) if configuration.get("layers_asked") else []
+    layers_asked = configuration.get("layers", []) if configuration.get("layers_asked") else []
     seen = {row["layer"] for row in page.rows("layers")} | {"user"}  # its regions need not be there
     if page.rows("waits"):
         seen.add("threads")
-    return [name for name in asked if name not in seen]
+    return [name for name in layers_asked if name not in seen]
 
 
 def _cost(page: Page) -> str:

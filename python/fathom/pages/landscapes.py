@@ -92,9 +92,9 @@ def _notes(run: Run, row: dict[str, Any]) -> list[str]:
 
 def _program(run: Run) -> str:
     """What most ranks ran, else most processes; of a run with neither, what was started."""
-    asked = """select exe from processes where exe <> ''
+    text = """select exe from processes where exe <> ''
         group by exe order by count(rank) desc, count(*) desc, exe limit 1"""
-    programs = run.sql(asked).to_pylist()
+    programs = run.sql(text).to_pylist()
     return PurePosixPath(programs[0]["exe"] if programs else run.manifest.get("program", "")).name
 
 

@@ -1,4 +1,4 @@
-"""The next, closer run in words: its selection file, the command, and why."""
+"""The selection file of the next run, which records more of less; its command, and why, in words."""
 
 import re
 import shlex

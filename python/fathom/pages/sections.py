@@ -1,4 +1,4 @@
-"""The parts of the page, in its order. A new table is a row here."""
+"""The sections of the page of `show`, in its order. A new table is a row here."""
 
 from collections.abc import Sequence
 from typing import Any

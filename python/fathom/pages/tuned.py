@@ -40,15 +40,17 @@ def words(page: Page) -> list[str]:
     except FathomError:
         return []  # another release's catalogue
     applied = {row["setting"] for row in page.rows("tuned")}
-    ours = {one.knob.name: one.knob for rule in read.rules for one in rule.settings}
-    remarks = [f"{name}: met no open, creation or transfer" for name in ours if name not in applied]
+    by_name = {one.knob.name: one.knob for rule in read.rules for one in rule.settings}
+    remarks = [
+        f"{name}: met no open, creation or transfer" for name in by_name if name not in applied
+    ]
     remarks += [f"{one.knob.name} = {one.text}, for the whole launch" for one in read.launch]
     proofs = StoredVerdicts()
     for name in (name for name in ours if name in applied):
         dead = [
             stack.name
-            for stack in provable(ours[name])
-            if (verdict := proofs.of(ours[name], stack)) and verdict.verdict == "dead"
+            for stack in provable(by_name[name])
+            if (verdict := proofs.of(by_name[name], stack)) and verdict.verdict == "dead"
         ]
         if dead:
             remarks.append(f"{name}: no effect on {', '.join(dead)}, by fathom knobs --prove here")

@@ -1,4 +1,4 @@
-"""Long work that gives way: what somebody waits for goes before what is worked out ahead of him."""
+"""Long work at a low priority, so that what somebody waits for goes first."""
 
 import os
 import threading
@@ -14,14 +14,13 @@ NICE = 10
 
 def _give_way() -> None:
     """Threads that this one starts from here on, as those of a database that it opens, have the same weight."""
-    mine = threading.get_native_id()
-    os.setpriority(os.PRIO_PROCESS, mine, max(NICE, os.getpriority(os.PRIO_PROCESS, mine)))
+    thread = threading.get_native_id()
+    os.setpriority(os.PRIO_PROCESS, thread, max(NICE, os.getpriority(os.PRIO_PROCESS, thread)))
 
 
 def in_background(work: Callable[[], T], give_up: Callable[[], object] | None = None) -> T:
-    """What `work` gives or raises. It has all processors while nobody else wants them, and hardly any of one that
-    somebody wants: a database that `work` opens too. `give_up`: interrupts what it is at; on Ctrl-C it is called until
-    it ends."""
+    """Runs `work` in a thread of low priority and gives what it gives or raises; so are threads of databases that it
+    opens. `give_up` interrupts it: on Ctrl-C it is called until the work ends."""
     with ThreadPoolExecutor(1, initializer=_give_way) as one:
         done = one.submit(work)
         try:

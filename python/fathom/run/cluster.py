@@ -124,10 +124,10 @@ def _looking_at(tables: str, piece: Piece) -> Iterator[duckdb.DuckDBPyConnection
     sign = _sign(tables)
     with _connection(tables, sign).cursor() as cursor:
         # A scan opens each file that it is given: of a thousand million calls hundreds, of which a part's are in few.
-        there = _files(tables, sign)
-        files = [file for file, held in there if piece.meets(held)]
+        present = _files(tables, sign)
+        files = [file for file, held in present if piece.meets(held)]
         rows = database.of_program(
-            "calls", database.rows_of(cursor, "calls", files or [there[0][0]])
+            "calls", database.rows_of(cursor, "calls", files or [present[0][0]])
         )
         cursor.execute(f"create temp view calls as from ({rows}) where {piece.condition}")
         yield cursor

@@ -97,9 +97,9 @@ class Node:
             fcntl.flock(lock, fcntl.LOCK_EX)
             with mmap.mmap(file.fileno(), PAGE) as page, memoryview(page).cast("Q") as numbers:
                 number = numbers[TUNED] + 1
-                aside = self.rings / f"tuned.{number}.new"
-                aside.write_text(compiled, encoding="utf-8")
-                aside.rename(self.rings / f"tuned.{number}")
+                partial = self.rings / f"tuned.{number}.new"
+                partial.write_text(compiled, encoding="utf-8")
+                partial.rename(self.rings / f"tuned.{number}")
                 numbers[TUNED] = number
         return number
 
@@ -129,8 +129,8 @@ class Node:
             return
         words = [*self.judge_words(run, watch), *(["--ceph", str(ceph)] if ceph else [])]
         log = manifest.own_node(run) / "agent.log"
-        theirs = ("FATHOM_COLLECT", "FATHOM_RING")  # of another run, that we are in
-        environment = {key: value for key, value in os.environ.items() if key not in theirs}
+        of_other_runs = ("FATHOM_COLLECT", "FATHOM_RING")  # of another run, that we are in
+        environment = {key: value for key, value in os.environ.items() if key not in of_other_runs}
         with os.fdopen(open_kept(log), "ab") as errors:
             agent = subprocess.Popen(
                 words,

@@ -15,8 +15,8 @@ def write_new(path: Path, text: str) -> None:
 
 def open_kept(path: Path) -> int:
     """A descriptor behind the end of a file that is there, or is made. A link, or what is no file, is an OSError."""
-    how = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    descriptor = os.open(path, how, 0o666)
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    descriptor = os.open(path, flags, 0o666)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise OSError(errno.EINVAL, "is no regular file, so it is left alone", str(path))

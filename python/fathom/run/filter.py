@@ -1,4 +1,4 @@
-"""Selection files: checked and compiled by the engine (docs/selection.md)."""
+"""What of a run is recorded: selection files, which the engine checks and compiles (docs/selection.md)."""
 
 import json
 import tomllib

@@ -1,4 +1,4 @@
-"""What to do where an imported run lacks calls: its tool has to record them, no setting of `fathom run`."""
+"""What runs imported from other tools lack, and what to do about it: no setting of `fathom run` helps there."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -31,7 +31,7 @@ def every_call(manifest: Manifest, otherwise: str) -> str:
 def explain_missing(
     manifest: Manifest, what_to_do: Callable[[Manifest, str], str]
 ) -> Iterator[None]:
-    """A question that its calls are missing for: what to do is said as of this run."""
+    """Around a question: an error for want of calls says what to do about it for this run."""
     try:
         yield
     except NotRecorded as error:

@@ -159,6 +159,6 @@ def add(run: Path, values: Manifest) -> None:
 
 def write(path: Path, content: Manifest) -> None:
     """The file as a whole, made aside under a name that no other node makes."""
-    aside = path.with_name(f"{path.name}.{socket.gethostname()}.{os.getpid()}")
-    write_new(aside, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
-    aside.replace(path)
+    partial = path.with_name(f"{path.name}.{socket.gethostname()}.{os.getpid()}")
+    write_new(partial, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+    partial.replace(path)

@@ -17,15 +17,15 @@ def write(run: Path, out: Path) -> None:
     tables = table_files(run / "tables").values()
     parts = (part for pattern in tables for part in sorted(pattern.parent.glob(pattern.name)))
     files = [run / "run.json", *parts]
-    aside = out.with_name(f"{out.name}.{os.getpid()}")
+    partial = out.with_name(f"{out.name}.{os.getpid()}")
     try:
-        with zipfile.ZipFile(aside, "w") as archive:
+        with zipfile.ZipFile(partial, "w") as archive:
             for file in files:
                 if file.exists():
                     archive.write(file, f"{run.name}/{file.relative_to(run)}")
-        aside.replace(out)
+        partial.replace(out)
     except OSError as error:
-        aside.unlink(missing_ok=True)
+        partial.unlink(missing_ok=True)
         raise FathomError(f"{out}: {error.strerror}") from error
 
 

@@ -16,11 +16,11 @@ def of_files(command: str, of_run: Patterns, name: str, glob: str) -> Patterns:
     matching = of_run.only(
         lambda path: fnmatchcase(path, glob) or fnmatchcase(PurePosixPath(path).name, glob)
     )
-    there = sorted({PurePosixPath(path).name for use in of_run.uses for path in use.paths})
-    if there and not (matching.patterns or matching.unplaced):
-        more = f" and {len(there) - MOST} more" if len(there) > MOST else ""
+    names = sorted({PurePosixPath(path).name for use in of_run.uses for path in use.paths})
+    if names and not (matching.patterns or matching.unplaced):
+        more = f" and {len(names) - MOST} more" if len(names) > MOST else ""
         raise UsageError(
-            f"{command}: no read or write of a file like '{glob}' in {name}; there are {', '.join(there[:MOST])}{more}"
+            f"{command}: no read or write of a file like '{glob}' in {name}; there are {', '.join(names[:MOST])}{more}"
         )
     return matching
 

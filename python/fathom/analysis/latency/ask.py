@@ -75,7 +75,7 @@ class Question:
         lone = statement(f"latency/lone{'_whole' * straight}", **self._selected, **sets)
         return self.ask(name, values, base=base, counted=counted, lone=lone, **sets, **parts)
 
-    def near(self, calls: dict[str, list[int]]) -> "Question":
+    def narrowed(self, calls: dict[str, list[int]]) -> "Question":
         """The same, to be asked of these few outermost calls: they are read out of all once, not by each statement.
 
         What traced servers and signal handlers did stands elsewhere, so there it is asked of all.
@@ -84,10 +84,10 @@ class Question:
             return self
         chosen, combine = statement("latency/chosen_calls"), combining("latency/chosen_calls")
         if self.spread and combine:
-            near = self.run.looking_at_rows(self.run.in_parts(chosen, combine, **calls))
+            narrowed = self.run.looking_at_rows(self.run.in_parts(chosen, combine, **calls))
         else:
-            near = self.run.looking_at(chosen, **calls)
-        return Question(near, self.query, self.part, self.top)
+            narrowed = self.run.looking_at(chosen, **calls)
+        return Question(narrowed, self.query, self.part, self.top)
 
     @cached_property
     def _selected(self) -> dict[str, str]:

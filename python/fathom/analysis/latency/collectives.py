@@ -28,11 +28,11 @@ def _communication_known(source: Source) -> bool:
 
 def collectives(ask: Question) -> Answer:
     """View `collective`: those that the calls asked for are part of, with their members at all ranks."""
-    asked = ask.ask("collectives_asked", {"top": ask.top})["collective"]
+    longest = ask.ask("collectives_asked", {"top": ask.top})["collective"]
     everywhere = Question(ask.run, ask.query, whole(ask.part.who), ask.top)
     rows = everywhere.ask(
         "collective_members",
-        {"collectives": asked.to_pylist()},
+        {"collectives": longest.to_pylist()},
         counted=statement("latency/any_subcall", servers_set="true"),
     )
     servers = pc.list_value_length(rows["servers"]).cast(pa.int64())

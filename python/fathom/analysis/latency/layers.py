@@ -40,7 +40,7 @@ def breakdown(ask: Question, views: frozenset[str]) -> Answer:
     tables = {}
     if "call" in views:
         calls = chosen(ask.units("longest_units", {"top": ask.top}))
-        rows = ask.near(calls).ask("breakdown_calls", calls, base="picked", by="process, call")
+        rows = ask.narrowed(calls).ask("breakdown_calls", calls, base="picked", by="process, call")
         tables["call"] = _by_call(rows.to_pylist(), layers, what, who, ask.traced)
     tables["process"] = _by_process(every, layers, what, who, ask.traced)
     tables["layer"] = _by_layer(every, layers, what, who)
@@ -106,17 +106,17 @@ def _by_layer(rows: list[dict[str, Any]], layers: list[str], what: str, who: str
     every = dict.fromkeys({row["who"] for row in rows}, 0)
     out = []
     for name in layers:
-        mine = every | {row["who"]: row[what] for row in rows if row["layer"] == name}
-        spent = sum(mine.values())
-        most = min(mine, key=lambda number: (-mine[number], number))
+        of_layer = every | {row["who"]: row[what] for row in rows if row["layer"] == name}
+        spent = sum(of_layer.values())
+        most = min(of_layer, key=lambda number: (-of_layer[number], number))
         out.append(
             {
                 "layer": name,
                 "calls": sum(row["calls"] for row in rows if row["layer"] == name),
                 "seconds": spent / SECOND,
                 "mean_seconds": spent / SECOND / own_calls,
-                "least_seconds": min(mine.values()) / SECOND,
-                "most_seconds": mine[most] / SECOND,
+                "least_seconds": min(of_layer.values()) / SECOND,
+                "most_seconds": of_layer[most] / SECOND,
                 f"most_{who}": most,
             }
         )

@@ -40,8 +40,8 @@ def _nothing(ask: Question) -> UsageError:
     if query.name == "latency collective":
         return UsageError("query: of none of these calls is it known which ranks made it together")
     if query.servers.ranges is not None and not any(n in query.servers for n in ask.servers):
-        there = [f"{number}: {name}" for number, name in ask.servers.items()][: segments.MOST]
-        listed = ", ".join(there) or "none in this run"
+        numbered = [f"{number}: {name}" for number, name in ask.servers.items()][: segments.MOST]
+        listed = ", ".join(numbered) or "none in this run"
         return query.wrong("servers", f"no such server; there are {listed}")
     if query.subcalls.ranges is not None:
         counted = statement("latency/any_subcall", servers_set="true")

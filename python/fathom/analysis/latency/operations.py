@@ -15,14 +15,15 @@ def _extremes(who: str, which: str) -> dict[str, Columns]:
     """Views of `latency operation max` (`longest`) and `min` (`shortest`)."""
     call = {who: "who", "call": "call"}
     named = {"function": "op", "start_seconds": "start"}
-    there = {"seconds": which, "server": f"{which}_number", "server_name": f"{which}_number"}
+    request = {"seconds": which, "server": f"{which}_number", "server_name": f"{which}_number"}
     server = {"server": "number", "server_name": "number", "calls": "calls", "subcalls": "subcalls"}
     return {
-        "call": call | named | {"subcalls": "subcalls", "servers": "servers"} | there | {"subcall": f"{which}_subcall"},
+        "call": call | named | {"subcalls": "subcalls", "servers": "servers"} | request
+                | {"subcall": f"{which}_subcall"},
         "server": server | {"seconds": which, who: f"{which}_who", "call": f"{which}_call",
                             "subcall": f"{which}_subcall", f"most_{who}": "most_who", "most_seconds": "most_time"},
         "pair": {who: "who"} | server | {"seconds": which},
-        "subcall": call | {"subcall": "subcall"} | named | {"servers": "servers"} | there,
+        "subcall": call | {"subcall": "subcall"} | named | {"servers": "servers"} | request,
     }  # fmt: skip
 
 
@@ -67,7 +68,7 @@ def _list(ask: Question) -> Answer:
         "ids": longest["id"].to_pylist(),
         "numbers": longest["number"].to_pylist(),
     }
-    rows = ask.near(chosen(longest)).requests("request_list", values, base="picked")
+    rows = ask.narrowed(chosen(longest)).requests("request_list", values, base="picked")
     columns = {
         ask.part.who: "who", "call": "call", "subcall": "subcall", "server": "number", "server_name": "number",
         "function": "op", "id": "id", "start_seconds": "start", "seconds": "time",
@@ -120,11 +121,11 @@ def _holders(ask: Question, servers: list[dict[str, Any]]) -> dict[str, list[int
 
 
 def _place(
-    near: Question, servers: list[dict[str, Any]], held: dict[str, list[int]], which: str
+    narrowed: Question, servers: list[dict[str, Any]], held: dict[str, list[int]], which: str
 ) -> None:
     """Adds where the longest or the shortest request of each server stands, in the calls that hold them."""
     values = held | {"ids": [row["first_id"] for row in servers]}
-    rows = near.requests("places", values, base="picked").to_pylist()
+    rows = narrowed.requests("places", values, base="picked").to_pylist()
     places = {row["id"]: row for row in rows}
     for row in servers:
         place = places[row["first_id"]]
@@ -156,16 +157,16 @@ def operations(ask: Question, views: frozenset[str]) -> Answer:
         servers = _server_rows(pairs.to_pylist(), which)
     if servers and which:
         held = _holders(ask, servers)
-    near = ask.near({key: each + held.get(key, []) for key, each in calls.items()})
+    narrowed = ask.narrowed({key: each + held.get(key, []) for key, each in calls.items()})
     rows: dict[str, pa.Table] = {}
     if "call" in views:
-        rows["call"] = near.requests("call_view", calls | watts, base="picked")
+        rows["call"] = narrowed.requests("call_view", calls | watts, base="picked")
     if servers:
         if which:
-            _place(near, servers, held, which)
+            _place(narrowed, servers, held, which)
         rows |= {"server": _server_table(servers), "pair": pairs}
     if "subcall" in views & columns.keys():
-        rows["subcall"] = near.requests("subcall_view", calls | {"top": ask.top}, base="picked")
+        rows["subcall"] = narrowed.requests("subcall_view", calls | {"top": ask.top}, base="picked")
     if "detail" in views & columns.keys():
-        rows["detail"] = near.requests("detail_view", calls | watts, base="picked")
+        rows["detail"] = narrowed.requests("detail_view", calls | watts, base="picked")
     return Answer(ask.part.who, {name: ask.table(rows[name], columns[name]) for name in rows})

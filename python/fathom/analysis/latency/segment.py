@@ -169,11 +169,11 @@ def select(source: Source, query: Query, segment: Segment) -> Part:
         narrower = Part(who, which, around, part.values)
         if not _any(source, who, narrower.which, narrower.values):
             noun = who if name == "procs" else "I/O call"
-            there = _span(source, part, column)
+            span = _span(source, part, column)
             if name == "calls":
-                there += " (all that a program calls is counted, I/O or not)"
+                span += " (all that a program calls is counted, I/O or not)"
             raise query.wrong(
-                name, f"no {noun} {str(numbers)[1:-1]} in this part of the run; there are {there}"
+                name, f"no {noun} {str(numbers)[1:-1]} in this part of the run; there are {span}"
             )
         part = narrower
     return part

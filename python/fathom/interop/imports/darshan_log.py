@@ -138,12 +138,12 @@ class Head:
 
 def apart(read: Callable[[], T]) -> T:
     """What `read` gives, by a process of its own; raises `Unreadable` with what it says, or where it dies."""
-    ours, theirs = os.pipe()
+    reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
-        _answer(read, theirs)
-    os.close(theirs)
-    with open(ours, "rb") as answer:
+        _answer(read, writer)
+    os.close(writer)
+    with open(reader, "rb") as answer:
         pickled = answer.read()
     _, status = os.waitpid(child, 0)
     if os.WIFSIGNALED(status):

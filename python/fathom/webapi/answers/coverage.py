@@ -58,8 +58,8 @@ def in_bins(of: Spans, edges: Bins) -> Bins:
 
 
 def _ranges(rows: pa.Table, kind: str) -> tuple[Spans, Bins]:
-    mine = rows.filter(pa.compute.equal(rows["kind"], kind))
-    columns = [mine[name].to_numpy().astype(np.int64) for name in ("a", "z", "calls")]
+    of_kind = rows.filter(pa.compute.equal(rows["kind"], kind))
+    columns = [of_kind[name].to_numpy().astype(np.int64) for name in ("a", "z", "calls")]
     return np.stack(columns[:2], axis=1), columns[2]
 
 
@@ -76,8 +76,12 @@ def asked_of(view: View, rows: pa.Table) -> Spans | None:
     parts = [spans(np.stack((first, first + sizes[plain]), axis=1))]
     known = view.once("shapes", lambda: shapes(view)) if not plain.all() else {}
     for number_ in np.unique(selections[~plain]).astype(int):
-        mine = selections == number_
-        seen = bytes_of(known[number_], offsets[mine], sizes[mine]) if number_ in known else None
+        of_selection = selections == number_
+        seen = (
+            bytes_of(known[number_], offsets[of_selection], sizes[of_selection])
+            if number_ in known
+            else None
+        )
         if seen is None:
             return None
         parts.append(seen)
@@ -97,12 +101,12 @@ def coverage(
     reads = of_calls.sql(
         statement("coverage_asked", file=str(file), selected=conditions.calls(selection, "layers"))
     )
-    asked = asked_of(view, reads)
+    bytes_asked = asked_of(view, reads)
     edges = place.low + place.step * np.arange(width + 1, dtype=np.int64)
     read, twice = depths(*_ranges(rows, "read"))
     written, rewritten = depths(*_ranges(rows, "write"))
-    unused = None if asked is None else without(read, asked)
-    sets = (asked, read, twice, written, rewritten, unused)
+    unused = None if bytes_asked is None else without(read, bytes_asked)
+    sets = (bytes_asked, read, twice, written, rewritten, unused)
     columns = [None if one is None else in_bins(one, edges).tolist() for one in sets]
     content = {"bin": pa.array(range(width), pa.int32())} | {
         name: pa.array([None] * width if values is None else values, pa.int64())
@@ -110,7 +114,7 @@ def coverage(
     }
     remark = table.notes(
         note_of(view, selection, file, place.unknown),
-        "what was asked for is not known of all reads" if asked is None else None,
+        "what was asked for is not known of all reads" if bytes_asked is None else None,
     )
     units = dict.fromkeys(COLUMNS, "bytes")
     return {

@@ -136,8 +136,8 @@ def _straggler(view: View) -> list[dict[str, Any]]:
 def _hot_server(view: View) -> list[dict[str, Any]]:
     """The server whose calls took the longest on average, where it stands out."""
     rows = view.table(totals_of("true")).records()
-    asked = [row for row in rows if row["calls"] and row["of the mean"] >= HARDLY]
-    each = [(row["busy"] / row["calls"], row) for row in asked]
+    common = [row for row in rows if row["calls"] and row["of the mean"] >= HARDLY]
+    each = [(row["busy"] / row["calls"], row) for row in common]
     if len(each) < 3:
         return []
     slowest, row = max(each, key=lambda one: one[0])

@@ -28,7 +28,7 @@ def owners(spec: Spec, nprocs: int) -> list[dict[str, Any]]:
 def _of_point(point: Point, pieces: list[Piece], length: dict[str, int]) -> list[dict[str, Any]]:
     rows = []
     for variable in point.variables():
-        mine = [p for p in pieces if p.access.variable is variable and p.elements]
+        owned = [p for p in pieces if p.access.variable is variable and p.elements]
         rows.append(
             {
                 "point": " ".join(filter(None, (point.kind, point.name))),
@@ -36,8 +36,8 @@ def _of_point(point: Point, pieces: list[Piece], length: dict[str, int]) -> list
                 "dimensions": [
                     {"name": d.name, "length": length[d.name]} for d in variable.dimensions
                 ],
-                "boxes": [[p.rank, *p.start, *p.count] for p in mine[:MOST]],
-                "all": len(mine),
+                "boxes": [[p.rank, *p.start, *p.count] for p in owned[:MOST]],
+                "all": len(owned),
             }
         )
     return rows

@@ -17,10 +17,10 @@ from fathom.webapi.answers.session import OpenRun, Runs
 
 def layers(opened: OpenRun, everything: bool = False) -> list[str]:
     """Layers of which calls were seen, in stack order, top first. `everything`: those of a run-time's calls, too."""
-    asked = "select layer from counters"
+    text = "select layer from counters"
     if everything:
-        asked += " union all select unnest(layers) from beside"
-    rows = opened.run.connection.cursor().sql(f"select distinct layer from ({asked})").fetchall()
+        text += " union all select unnest(layers) from beside"
+    rows = opened.run.connection.cursor().sql(f"select distinct layer from ({text})").fetchall()
     return stack(name for (name,) in rows)
 
 
@@ -49,11 +49,11 @@ def _one(opened: OpenRun) -> dict[str, Any]:
 @answer("runs", of_all=True)
 def runs(every: Runs) -> dict[str, Any]:
     """Facts of each as it was when it was opened, and whether it still runs on this node."""
-    here = set(live.runs_here())
+    running = set(live.runs_here())
     facts = [
         {
             **opened.once("facts", partial(_one, opened)),
-            "live": opened.now is not None or opened.run.path in here,
+            "live": opened.now is not None or opened.run.path in running,
         }
         for opened in every.all.values()
     ]

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import duckdb
 import pyarrow as pa
 
-from fathom.cache.answers import CachedAnswers, Turns, version
+from fathom.cache.answers import CachedAnswers, KeyedLocks, version
 from fathom.errors import FathomError, UsageError
 from fathom.run import database
 from fathom.run.background import in_background
@@ -81,7 +81,7 @@ class OpenRun:
         self._locks: dict[Hashable, threading.Lock] = {}
         self._lock = threading.Lock()
         self._latest: OrderedDict[Hashable, pa.Table] = OrderedDict()
-        self._turns = Turns()
+        self._key_locks = KeyedLocks()
 
     def _new_cache(self) -> CachedAnswers:
         """Other answers where the run-time's rows are in."""
@@ -122,7 +122,7 @@ class OpenRun:
     ) -> pa.Table:
         """What `make` gives, made by the first who asks and held until others were asked for; who waits for it looks
         by `check` whether it may give up."""
-        with self._turns.of(key, check):
+        with self._key_locks.of(key, check):
             with self._lock:
                 table = self._latest.pop(key, None)
             rows = make() if table is None else table

@@ -78,16 +78,16 @@ def first(runs: Runs) -> Iterator[Request]:
 def of_files(run: str, answers: Mapping[str, Any]) -> Iterator[Request]:
     """Folders of the tree that lie open; pictures of the file that is opened first, and of those with the most time."""
     files: list[list[Any]] = []
-    asked = [Request("files", {"run": run, "by": "file"})]
+    requests = [Request("files", {"run": run, "by": "file"})]
     for _ in range(FILES):
-        answer = answers.get(asked.pop(0).key) if asked else None
+        answer = answers.get(requests.pop(0).key) if requests else None
         if answer is None:
             break
         rows = answer["table"]["rows"]
         files += [row for row in rows if row[0] is not None]
         for path in [row[1] for row in rows if row[0] is None][:3]:
-            asked.append(Request("files", {"run": run, "by": "file", "under": path}))
-            yield asked[-1]
+            requests.append(Request("files", {"run": run, "by": "file", "under": path}))
+            yield requests[-1]
     most = [str(row[0]) for row in sorted(files, key=lambda row: -row[-1])]
     for file in ["", *most[:FILES]]:
         yield from pictures(run, file)
@@ -117,10 +117,10 @@ def chains(run: str, answers: Mapping[str, Any]) -> Iterator[Request]:
     calls += [call for one in _findings(run, answers) for call in one["evidence"]]
     calls += [row[0] for row in slowest["rows"][:CALLS]] if slowest else []
     for call in dict.fromkeys(filter(None, calls)):
-        asked = Request("call", {"run": run, "call": str(call)})
-        yield asked
-        if asked.key in answers:
-            yield Request("tree", {"run": run, "call": _outermost(answers[asked.key])})
+        request = Request("call", {"run": run, "call": str(call)})
+        yield request
+        if request.key in answers:
+            yield Request("tree", {"run": run, "call": _outermost(answers[request.key])})
 
 
 def _findings(run: str, answers: Mapping[str, Any]) -> list[dict[str, Any]]:
