@@ -197,7 +197,9 @@ class Run(store.Run):
         if concluded.broken:
             path, why = next(iter(concluded.broken.items()))
             raise UsageError(why if why.startswith(path) else f"{path}: {why}")
-        rows = [words.as_json(one) | {"calls": one.calls} for one in concluded.conclusions]
+        rows = [
+            words.as_json(finding) | {"calls": finding.calls} for finding in concluded.conclusions
+        ]
         return pa.Table.from_pylist(rows, schema=CONCLUSIONS)
 
 

@@ -453,10 +453,10 @@ def _thread(calls: list[Expected], rows: list[Row], oracle: Mapping[str, Row]) -
             out += wrong
             i, j = i + 1, j + 1
             continue
-        out += [f"strace only: {_told(c)}" for c in calls[i : i + step[0]] if not c.optional]
+        out += [f"strace only: {_in_words(c)}" for c in calls[i : i + step[0]] if not c.optional]
         out += [f"Fathom only: {_row(r)}" for r in rows[j : j + step[1]]]
         i, j = i + step[0], j + step[1]
-    out += [f"strace only: {_told(c)}" for c in calls[i:] if not c.optional]
+    out += [f"strace only: {_in_words(c)}" for c in calls[i:] if not c.optional]
     out += [f"Fathom only: {_row(r)}" for r in rows[j:]]
     return out
 
@@ -508,7 +508,7 @@ def _fields(want: Expected, row: Row) -> list[str]:
         wrong.append(f"file {row['path'] or row['name']}, strace {want.path}")
     if not wrong:
         return []
-    return [f"{_row(row)}: {'; '.join(wrong)} [strace: {_told(want)}]"]
+    return [f"{_row(row)}: {'; '.join(wrong)} [strace: {_in_words(want)}]"]
 
 
 def _same_file(path: str, row: Row, pid: int) -> bool:
@@ -526,7 +526,7 @@ def _real(path: str, pid: int) -> str:
     return os.path.realpath(path)
 
 
-def _told(e: Expected) -> str:
+def _in_words(e: Expected) -> str:
     through = " ← ".join(f"{f.module}:{f.function}" for f in e.call.frames[:4])
     return f"{e.call} by {e.call.image.rsplit('/', 1)[-1]} ({through})"
 

@@ -27,12 +27,12 @@ pieces as not materialized (
 	where {which} and $cut and (start + duration) // width > start // width
 ),
 each as (
-	select {columns}, call, if(call = 1 and c.error <> 0, 1, 0) as error, if(call = 1, c.bytes, 0) as bytes, spent, c.duration, c.process as made_by
+	select {columns}, call, if(call = 1 and c.error <> 0, 1, 0) as error, if(call = 1, c.bytes, 0) as bytes, spent, c.duration, c.process as by_process
 	from pieces as c join processes as p using (process) left join files as f using (file) left join nodes as n using (node)
 		left join sites as s using (site) left join server_process using (process) left join server_file using (file)
 )
 select {names}, sum(call) as calls, sum(error) as errors, coalesce(sum(bytes), 0) as bytes,
-	sum(spent) as time, max(duration)::bigint as longest, count(distinct made_by)::bigint as processes
+	sum(spent) as time, max(duration)::bigint as longest, count(distinct by_process)::bigint as processes
 from each
 group by {names}
 order by {order}

@@ -9,13 +9,13 @@ spread as (
 	where layer not in ('fathom', 'user', 'threads', 'mpi')
 ),
 each as (
-	select {columns}, c.process as made_by, c.calls * share as calls, c.bytes * share as bytes, c.time * share as time
+	select {columns}, c.process as by_process, c.calls * share as calls, c.bytes * share as bytes, c.time * share as time
 	from (
 		select *, (least(stop, (bin + 1) * width) - greatest(start, bin * width)) / greatest(1, stop - start) as share from spread
 	) as c join processes as p using (process) left join nodes as n using (node)
 )
 select {names}, round(sum(calls))::hugeint as calls, null::bigint as errors, round(sum(bytes))::hugeint as bytes,
-	round(sum(time))::hugeint as time, null::bigint as longest, count(distinct made_by)::bigint as processes
+	round(sum(time))::hugeint as time, null::bigint as longest, count(distinct by_process)::bigint as processes
 from each
 group by {names}
 order by {order}

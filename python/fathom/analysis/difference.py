@@ -242,7 +242,7 @@ def _facts(side: Side) -> dict[str, Any]:
     exes = side.source.sql(
         "select distinct exe from processes, runs where rank is not null or runs.ranks is null"
     )
-    row["files_told"] = landscape.files_told(side.source)
+    row["files_told"] = landscape.are_files_known(side.source)
     programs = {PurePosixPath(exe).name for exe in exes["exe"].to_pylist() if exe}
     row["programs"] = " ".join(sorted(programs))
     configuration = side.manifest.get("configuration", {})

@@ -177,7 +177,7 @@ class Asked:
     def __init__(self, run: Run) -> None:
         """Nothing is asked yet."""
         self.run = run
-        self._made: set[str] = set()
+        self._shared_tables: set[str] = set()
 
     @cached_property
     def seconds(self) -> float:
@@ -240,7 +240,7 @@ class Asked:
         shared = paths.catalog() / "findings" / SHARED / f"{name}.sql"
         if not shared.is_file():
             return _statement(name)
-        if name not in self._made:
+        if name not in self._shared_tables:
             self._make(name, shared)
         return f"shared_{name}"
 
@@ -249,7 +249,7 @@ class Asked:
             self.run.keep(f"shared_{name}", self._complete(path.read_text(encoding="utf-8")))
         except UsageError as error:
             raise UsageError(f"{path}: {error}") from error
-        self._made.add(name)
+        self._shared_tables.add(name)
 
 
 def _place(row: dict[str, Any]) -> str:

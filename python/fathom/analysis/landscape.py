@@ -132,7 +132,7 @@ def _operation(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-def files_told(source: Source, layer: str | None = None) -> bool:
+def are_files_known(source: Source, layer: str | None = None) -> bool:
     """Are files told apart? At level job only opening knows its file."""
     rows = _io(source, "landscape_functions", layer)
     data = [row for row in rows if row["operation"] in ("read", "write", "close")]
@@ -193,7 +193,7 @@ def row(source: Source, layer: str | None = None) -> dict[str, Any]:
         "when_period_seconds": moments.period,
         "when_from": moments.source,
         "when_parts": moments.parts,
-        "files_told": files_told(source, layer),
+        "files_told": are_files_known(source, layer),
         **opens(source),
         **_left_out(source),
         "coverage": run["coverage"],

@@ -125,11 +125,11 @@ def levels(call: Row) -> list[Row]:
     """A call in flight, and those around it, as rows of no calls that lasted so far."""
     rows: list[Row] = []
     inner = False
-    for one in [*call["inside"], call]:
+    for inner_call in [*call["inside"], call]:
         above = rows[-1]["layer"] if rows else None
-        row = {**call, **one, "enclosing_layer": above, "inner": inner, "rest": False}
+        row = {**call, **inner_call, "enclosing_layer": above, "inner": inner, "rest": False}
         rows.append(row | {"calls": 0, "errors": 0, "bytes": 0})
-        inner = inner or one["layer"] not in ("user", "threads")
+        inner = inner or inner_call["layer"] not in ("user", "threads")
     return rows
 
 

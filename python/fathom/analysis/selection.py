@@ -17,10 +17,8 @@ MOST = 2**63 - 1
 def whole(name: str, word: str, least: int = 0, most: int = MOST) -> int:
     """A whole number, or UsageError."""
     if not re.fullmatch(r"-?[0-9]{1,19}", word, re.ASCII) or not least <= int(word) <= most:
-        most_said = "" if most == MOST else f" to {most}"
-        raise UsageError(
-            f"{name}={word[:40]!r}: a whole number from {least}{most_said} is expected"
-        )
+        limit = "" if most == MOST else f" to {most}"
+        raise UsageError(f"{name}={word[:40]!r}: a whole number from {least}{limit} is expected")
     return int(word)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fathom.errors import FathomError, UsageError
 from fathom.run import paths
-from fathom.run.files import open_kept
+from fathom.run.files import open_to_append
 
 
 def job_of(named_job: str) -> str:
@@ -49,7 +49,7 @@ def each(job: str, words: Sequence[str]) -> int:
 
 def stay(job: str, words: Sequence[str], log: Path) -> None:
     """Starts this command on every node of the job, as a step of its own that nobody waits for."""
-    with os.fdopen(open_kept(log), "ab") as errors:
+    with os.fdopen(open_to_append(log), "ab") as errors:
         subprocess.Popen(
             [*_step(job), *words],
             cwd="/",

@@ -176,12 +176,12 @@ def _targets(pids: Sequence[int], library: Path) -> tuple[list[target.Target], l
     good, problems = [], []
     for pid in pids:
         try:
-            one = target.find(pid)
-            if forwarder.is_one(one):
-                forwarder.socket(one)
+            process = target.find(pid)
+            if forwarder.is_one(process):
+                forwarder.socket(process)
             else:
-                target.check(one, library)
-            good.append(one)
+                target.check(process, library)
+            good.append(process)
         except FathomError as error:
             problems.append(str(error))
     if not good:
@@ -203,12 +203,12 @@ def _options(arguments: argparse.Namespace) -> list[str]:
 def _hidden(targets: Sequence[target.Target], scratch: Path) -> dict[int, Path]:
     """By process, what has to be written so that libraries that were linked into its program are seen."""
     by_program: dict[tuple[int, int], list[target.Target]] = {}
-    for one in targets:
-        if forwarder.is_one(one):
+    for process in targets:
+        if forwarder.is_one(process):
             continue
         with contextlib.suppress(OSError):  # ended meanwhile: to be said when it is attached
-            about = Path(f"/proc/{one.pid}/exe").stat()
-            by_program.setdefault((about.st_dev, about.st_ino), []).append(one)
+            about = Path(f"/proc/{process.pid}/exe").stat()
+            by_program.setdefault((about.st_dev, about.st_ino), []).append(process)
     prepared: dict[int, Path] = {}
     for number, same in enumerate(by_program.values()):
         output = scratch / str(number)
@@ -220,7 +220,7 @@ def _hidden(targets: Sequence[target.Target], scratch: Path) -> dict[int, Path]:
         for library, count in linked.items():
             line = f"fathom: {same[0].program}: {count} functions of {library}, which is linked in"
             print(line, file=sys.stderr)
-        prepared |= {one.pid: output for one in same if output.exists()}
+        prepared |= {process.pid: output for process in same if output.exists()}
     return prepared
 
 

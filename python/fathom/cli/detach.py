@@ -102,8 +102,8 @@ def _asked(words: list[str]) -> tuple[set[Path], list[int]]:
 def _detach(pid: int) -> tuple[str, str]:
     """Its run, and what went wrong."""
     try:
-        one = target.find(pid)
-        answer = forwarder.detach(one) if forwarder.is_one(one) else injector.detach(pid)
+        process = target.find(pid)
+        answer = forwarder.detach(process) if forwarder.is_one(process) else injector.detach(pid)
     except FathomError as error:
         return "", "" if not target.started(pid) else str(error)
     if answer.status is Status.NOT_RECORDED:

@@ -26,7 +26,7 @@ from fathom.interop.exports.selected import Part, Selected
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """RUN, the format, the output, the part of the run."""
     add_run(parser)
-    lines = "; ".join(f"{name}: {one.what}" for name, one in FORMATS.items())
+    lines = "; ".join(f"{name}: {form.what}" for name, form in FORMATS.items())
     parser.add_argument("--to", choices=tuple(FORMATS), metavar="FORMAT", help=lines)
     parser.add_argument(
         "-o", "--out", type=Path, metavar="PATH", help="default: NAME and the format's ending, here"

@@ -152,7 +152,7 @@ def _up(group: Group, arguments: argparse.Namespace) -> int:
 def _start(group: Group, arguments: argparse.Namespace) -> list[Started]:
     record = to_make(arguments.record) if arguments.record else None
     values = settings.assigned(arguments.set)
-    wanted = [replace(one, **values) for one in _wanted(arguments)]
+    wanted = [replace(server, **values) for server in _wanted(arguments)]
     return group.up(wanted, record, arguments.start_with)
 
 
@@ -183,7 +183,7 @@ def _with(group: Group, arguments: argparse.Namespace) -> int:
     finally:
         lost = _down(group, arguments.patience)
     if arguments.storage and not not_copied + lost:
-        not_copied = _remove([Path(one.export) for one in started], copied_at)
+        not_copied = _remove([Path(server.export) for server in started], copied_at)
     return around.end_as(status) or lost or not_copied
 
 
@@ -222,7 +222,7 @@ CLOCK = 0.02
 
 def _out(group: Group, started: list[Started], to: Path) -> int:
     """Copies what servers have striped into a directory; 1 if not all could be."""
-    if not any(one.role == "striped" for one in started):
+    if not any(server.role == "striped" for server in started):
         raise UsageError("forward out: no server stripes files; they are in what was exported")
     to.mkdir(parents=True, exist_ok=True)
     environment = _environment(group, started) | {"LD_PRELOAD": str(paths.preload())}
@@ -254,11 +254,11 @@ def _mount(group: Group, arguments: argparse.Namespace) -> int:
 def _environment(group: Group, started: list[Started]) -> dict[str, str]:
     """What clients are told (docs/environment.md)."""
     environment = {
-        "FATHOM_FORWARD_SERVERS": ";".join(one.address for one in started),
-        "FATHOM_FORWARD_PREFIX": ":".join(dict.fromkeys(one.mount for one in started)),
+        "FATHOM_FORWARD_SERVERS": ";".join(server.address for server in started),
+        "FATHOM_FORWARD_PREFIX": ":".join(dict.fromkeys(server.mount for server in started)),
     }
-    proved = [one for one in started if not one.address.startswith("unix:")]
-    if any(not one.munge for one in proved):
+    proved = [server for server in started if not server.address.startswith("unix:")]
+    if any(not server.munge for server in proved):
         environment["FATHOM_FORWARD_TOKEN"] = str(group.token.resolve())
     if munge := _munge(proved):
         environment["FATHOM_FORWARD_MUNGE"] = munge
@@ -267,16 +267,16 @@ def _environment(group: Group, started: list[Started]) -> dict[str, str]:
 
 def _munge(servers: list[Started]) -> str:
     """FATHOM_FORWARD_MUNGE of who speaks to all of them."""
-    return next((one.munge for one in servers if one.munge), "")
+    return next((server.munge for server in servers if server.munge), "")
 
 
 def _states(group: Group) -> list[dict[str, Any]]:
     """Of each server what it is, and what it says of itself or why it does not."""
     servers = group.servers()
     states = []
-    answers = group.ask([one.address for one in servers], _munge(servers))
-    for one, state in zip(servers, answers, strict=True):
-        about = {key: getattr(one, key) for key in ("name", "host", "address", "export", "log")}
+    answers = group.ask([server.address for server in servers], _munge(servers))
+    for server, state in zip(servers, answers, strict=True):
+        about = {key: getattr(server, key) for key in ("name", "host", "address", "export", "log")}
         if "pool_bytes" in state:
             about["buffered_bytes"] = state["pool_bytes"] - state["pool_free_bytes"]
             about["others"] = state["connections"] - 1  # but for this question's
@@ -333,7 +333,7 @@ def _down(group: Group, patience: float) -> int:
     lost = False
     for mount in mounts.end_all(group):
         print(f"fathom: {mount.directory}: unmounted", file=sys.stderr)
-    for one, unwritten in group.down(patience):
+    for server, unwritten in group.down(patience):
         lost |= bool(unwritten)
-        print(f"fathom: {one.name}: {unwritten or 'all written'}", file=sys.stderr)
+        print(f"fathom: {server.name}: {unwritten or 'all written'}", file=sys.stderr)
     return int(lost)

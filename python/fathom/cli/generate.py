@@ -122,9 +122,9 @@ def _from(arguments: argparse.Namespace, instead: dict[str, str]) -> int:
 
 
 def _print(arguments: argparse.Namespace, source: Path, spec: Spec, plans: list[Plan]) -> None:
-    for one in plans:
-        lines = readme.explain(one) if arguments.explain else []
-        lines += readme.steps(one) if arguments.plan else []
+    for plan in plans:
+        lines = readme.explain(plan) if arguments.explain else []
+        lines += readme.steps(plan) if arguments.plan else []
         for line in lines:
             print(line)
     if arguments.check:

@@ -90,11 +90,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     form.add_argument("--csv", action="store_true", help="one line per run, raw numbers")
 
 
-def _done(each: Iterable[Callable[[], T]]) -> tuple[list[T], int]:
+def _done(work_items: Iterable[Callable[[], T]]) -> tuple[list[T], int]:
     """What they give, and the status: of the last that could not, which is said."""
     results: list[T] = []
     status = 0
-    for work in each:
+    for work in work_items:
         try:
             results.append(work())
         except FathomError as error:
@@ -142,7 +142,7 @@ def _groups_worth_showing(
 def _flat(row: dict[str, Any], groups: list[str]) -> dict[str, Any]:
     """Lists as words apart by blanks; of each group its seconds, and speed-ups where there are some."""
     flat = {
-        key: " ".join(str(one) for one in value) if isinstance(value, list) else value
+        key: " ".join(str(item) for item in value) if isinstance(value, list) else value
         for key, value in row.items()
         if key not in ("groups", "when_parts")
     }

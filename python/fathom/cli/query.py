@@ -213,10 +213,10 @@ def _apart(rows: pa.Table) -> pa.Table:
     """Columns of one name under names of their own: `op`, `op_2`."""
     names: list[str] = []
     for name in rows.column_names:
-        number, one = 2, name
-        while one in names or (number > 2 and one in rows.column_names):
-            one, number = f"{name}_{number}", number + 1
-        names.append(one)
+        number, unique = 2, name
+        while unique in names or (number > 2 and unique in rows.column_names):
+            unique, number = f"{name}_{number}", number + 1
+        names.append(unique)
     return rows.rename_columns(names)
 
 

@@ -89,9 +89,9 @@ def run(arguments: argparse.Namespace) -> int:
     _write(path, text)
     if sys.stderr.isatty():
         print("\r\x1b[K", end="", file=sys.stderr)
-    for one in payload.left_out:
-        print(f"fathom: report: left out: {one}", file=sys.stderr)
-    for one in payload.failed:
-        print(f"fathom: report: could not be answered: {one}", file=sys.stderr)
+    for line in payload.left_out:
+        print(f"fathom: report: left out: {line}", file=sys.stderr)
+    for line in payload.failed:
+        print(f"fathom: report: could not be answered: {line}", file=sys.stderr)
     print(path)
     return 0

@@ -138,15 +138,15 @@ def _print_findings(arguments: argparse.Namespace) -> int:
     paths = conclusions.rules(arguments.findings, conclusions.own_folder())
     all_ = conclusions.find(fathom.open(arguments.run, everything=arguments.all), paths)
     if arguments.json:
-        listed = [findings.as_json(one) for one in all_.conclusions[: arguments.top]]
+        listed = [findings.as_json(finding) for finding in all_.conclusions[: arguments.top]]
         print(json.dumps(listed, indent=2, ensure_ascii=False))
     else:
-        findings.print_found(all_, arguments.top)
+        findings.print_findings(all_, arguments.top)
     findings.complain(all_)
     if all_.broken:
         return UsageError.status
     over = arguments.limit is not None and any(
-        (one.lost or 0) > arguments.limit for one in all_.conclusions
+        (finding.lost or 0) > arguments.limit for finding in all_.conclusions
     )
     return 1 if over else 0
 

@@ -44,10 +44,10 @@ def _say(line: str) -> None:
 
 def _print(arguments: argparse.Namespace, study: Study, runs: list[Done]) -> int:
     """The landscape of the runs that are there; the others are named."""
-    paths = [str(study.path(one.run)) for one in runs if study.path(one.run).is_dir()]
+    paths = [str(study.path(point.run)) for point in runs if study.path(point.run).is_dir()]
     if arguments.json:
         rows, status = landscape.rows(paths, Wanted()) if paths else ([], 0)
-        content = {"format": 1, "points": [vars(one) for one in runs], "runs": rows}
+        content = {"format": 1, "points": [vars(point) for point in runs], "runs": rows}
         print(json.dumps(content, indent=2, ensure_ascii=False))
         return status
     if not paths:
@@ -70,9 +70,9 @@ def run(arguments: argparse.Namespace) -> int:
     wanted = [program.run for point in plan.points() for program in point.programs]
     runs = [study.done[name] for name in wanted]
     status = _print(arguments, study, runs)
-    failed = [one for one in runs if one.status != 0]
-    for one in failed:
-        _say(f"failed: {one.run}: status {one.status}; --again runs it again")
+    failed = [failure for failure in runs if failure.status != 0]
+    for failure in failed:
+        _say(f"failed: {failure.run}: status {failure.status}; --again runs it again")
     if any(len(point.programs) > 1 for point in plan.points()):
         _say(
             f"what runs lost to each other: fathom landscape {plan.folder}/*.fathom --interference"

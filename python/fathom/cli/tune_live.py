@@ -86,15 +86,15 @@ def _auto(name: str) -> int:
 
 
 def _all(read: settings.Settings) -> list[settings.Setting]:
-    return [one for rule in read.rules for one in rule.settings]
+    return [setting for rule in read.rules for setting in rule.settings]
 
 
-def _of_open_files(one: settings.Setting) -> str:
+def _of_open_files(setting: settings.Setting) -> str:
     """By which calls they take a hint, by the catalogue."""
-    if not one.knob.later:
-        return f"{one.knob.name} stays as it is"
-    calls = (f"by {calls} on {stack}" for stack, calls in one.knob.later.items())
-    return f"{one.knob.name} {'; '.join(calls)}"
+    if not setting.knob.later:
+        return f"{setting.knob.name} stays as it is"
+    calls = (f"by {calls} on {stack}" for stack, calls in setting.knob.later.items())
+    return f"{setting.knob.name} {'; '.join(calls)}"
 
 
 def _checked(file: Path) -> settings.Settings:
@@ -103,10 +103,14 @@ def _checked(file: Path) -> settings.Settings:
     if read.launch or read.layouts:
         raise UsageError(f"{file}: a launch or a layout cannot be changed while the run is on")
     for rule in read.rules:
-        for one in rule.settings:
-            if rule.dataset or one.knob.route != "mpi-info" or one.knob.layer.name == "pnetcdf":
+        for setting in rule.settings:
+            if (
+                rule.dataset
+                or setting.knob.route != "mpi-info"
+                or setting.knob.layer.name == "pnetcdf"
+            ):
                 why = "hints of files for MPI-IO can be changed while a run is on, no other"
-                raise UsageError(f"{file}: {one.knob.key}: {why}")
+                raise UsageError(f"{file}: {setting.knob.key}: {why}")
     size = len(compiled.text(read).encode())
     if size > BYTES or len(read.rules) > RULES or len(_all(read)) > SETTINGS:
         most = f"{BYTES} bytes, {RULES} tables, {SETTINGS} settings"

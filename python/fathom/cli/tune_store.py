@@ -112,9 +112,9 @@ def _add(place: Path, entries: Sequence[Entry]) -> int:
 def _list(base: Base, as_json: bool) -> int:
     entries = base.entries()
     if as_json:
-        print(json.dumps([{"id": one.id, **one.data()} for one in entries], indent=1))
+        print(json.dumps([{"id": entry.id, **entry.data()} for entry in entries], indent=1))
         return 0
-    tables.show(COLUMNS, pa.Table.from_pylist([row for one in entries for row in _rows(one)]))
+    tables.show(COLUMNS, pa.Table.from_pylist([row for entry in entries for row in _rows(entry)]))
     return 0
 
 
@@ -123,10 +123,10 @@ def _rows(entry: Entry) -> list[dict[str, Any]]:
     return [
         {
             "id": entry.id[:8], "name": entry.name, "added": day, "ranks": entry.ranks,
-            "gain": entry.gain, "key": one.shape.key, "files": one.files,
-            "settings": " ".join(map(named, one.settings)) or "as it is",
+            "gain": entry.gain, "key": group.shape.key, "files": group.files,
+            "settings": " ".join(map(named, group.settings)) or "as it is",
         }
-        for one in entry.groups
+        for group in entry.groups
     ]  # fmt: skip
 
 
@@ -194,7 +194,7 @@ def _values(lookup: Lookup) -> dict[str, Any]:
                 "nearest_key": None if match.tuned is None else match.tuned.shape.key,
                 "distance": None if match.distance is None else match.distance.total,
                 "parts": None if match.distance is None else dict(match.distance.parts),
-                "settings": [vars(one) for one in match.settings],
+                "settings": [vars(setting) for setting in match.settings],
                 "remarks": match.remarks,
                 "gain": None if match.entry is None else match.entry.gain,
             }

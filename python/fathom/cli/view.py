@@ -148,12 +148,12 @@ class Ahead:
         yield "tiles", partial(prepare, view)
         if view.opened.calls > LARGE:
             yield "calls in the order of time", partial(view.opened.sort, self._stop)
-            for one in (*whole(name, {}), *pictures(name)):
-                yield self._asked(one)
+            for request in (*whole(name, {}), *pictures(name)):
+                yield self._asked(request)
         yield self._asked(Request("findings", {"run": name}))
 
-    def _asked(self, one: Request) -> tuple[str, Callable[[], object]]:
-        return one.name, partial(ask, self._runs, one.name, one.parameters, self._stop)
+    def _asked(self, request: Request) -> tuple[str, Callable[[], object]]:
+        return request.name, partial(ask, self._runs, request.name, request.parameters, self._stop)
 
     def end(self) -> None:
         """A statement that begins in between is not missed."""
@@ -213,10 +213,10 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("view: name a RUN, or --generate [SOURCE] for the form; add --help")
     if arguments.cluster is not None and not arguments.prepare:
         raise UsageError("view: --cluster goes with --prepare: it makes the pictures, and ends")
-    searches = [one for one in arguments.runs if Path(one).suffix == SUFFIX]
-    runs = Runs(one for one in arguments.runs if one not in searches)
-    for one in searches:
-        runs.add_search(Path(one).absolute())
+    searches = [path for path in arguments.runs if Path(path).suffix == SUFFIX]
+    runs = Runs(path for path in arguments.runs if path not in searches)
+    for path in searches:
+        runs.add_search(Path(path).absolute())
     runs.program = program
     if arguments.prepare:
         return _prepare(runs, arguments.cluster)

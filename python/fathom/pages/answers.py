@@ -150,8 +150,8 @@ def operation(of: Operation) -> str:
         f"most in {printable(of.op)}: {numbers.seconds(of.seconds)} in {numbers.things(of.calls, 'call')}"
     )
     if of.functions:
-        each = (f"{number:,} {printable(name)}" for name, number in of.functions)
-        words[-1] += f" ({', '.join(each)})"
+        counted = (f"{number:,} {printable(name)}" for name, number in of.functions)
+        words[-1] += f" ({', '.join(counted)})"
     if of.exchange is not None:
         words.append(
             f"{numbers.percent(of.exchange)} of the time in collective MPI-IO, most of it in "

@@ -73,14 +73,16 @@ def _labels(rows: list[dict[str, Any]], who: str) -> tuple[list[str], str]:
     """What is written under each bar, and what that means."""
     if rows and "call" not in rows[0]:
         return [str(row[who]) for row in rows], who
-    one = len({row[who] for row in rows}) == 1
+    is_alone = len({row[who] for row in rows}) == 1
     subs = rows and "subcall" in rows[0] and "subcalls" not in rows[0]
     labels = [
-        ("" if one else f"{row[who]}:") + str(row["call"]) + (f"-{row['subcall']}" if subs else "")
+        ("" if is_alone else f"{row[who]}:")
+        + str(row["call"])
+        + (f"-{row['subcall']}" if subs else "")
         for row in rows
     ]
     what = "call - sub-call" if subs else "call"
-    return labels, f"{what} of {who} {rows[0][who]}" if one else f"{who} : {what}"
+    return labels, f"{what} of {who} {rows[0][who]}" if is_alone else f"{who} : {what}"
 
 
 def _cut(table: pa.Table, title: str) -> tuple[list[dict[str, Any]], str]:
@@ -99,7 +101,7 @@ def _breakdown(query: Query, answer: Answer) -> Picture:
         Series(name, OF_LAYERS.get(name, "#332288"), [row[f"{name}_seconds"] for row in rows])
         for name in answer.layers
     ]
-    series = [each for each in series if any(each.values)]
+    series = [series_ for series_ in series if any(series_.values)]
     return Picture(
         title, across, f"{'exclusive' if exclusive else 'inclusive'} seconds", labels, series,
         exclusive, not exclusive and wide([v for s in series for v in s.values]), [], [],
@@ -142,7 +144,7 @@ def _operation(query: Query, answer: Answer) -> Picture:
         "max": "longest, seconds",
         "min": "shortest, seconds",
     }[name]
-    values = [value for each in series for value in each.values]
+    values = [value for series_ in series for value in series_.values]
     return Picture(
         title, across, up, labels, series, True, wide(values), marks, subs, "; ".join(notes)
     )
@@ -183,7 +185,7 @@ def _collective(query: Query, answer: Answer) -> Picture:
         for name, (column, colour) in parts.items()
     ]
     labels = [str(row["collective"]) for row in rows]
-    every = [value for each in series for value in each.values]
+    every = [value for series_ in series for value in series_.values]
     below = [printable(row["function"]).removeprefix("MPI_File_") for row in rows]
     return Picture(title, "collective", "seconds", labels, series, False, wide(every), [], below,
                    "each colour from the ground: they may overlap in time")  # fmt: skip
@@ -215,30 +217,31 @@ def _paint(axes: Axes, of: Picture) -> list[float]:
     count = len(of.labels)
     tops = [0.0] * count
     if of.stacked:
-        for each in of.series:
+        for series_ in of.series:
             axes.bar(
                 range(count),
-                each.values,
+                series_.values,
                 bottom=tops,
-                color=each.colour,
-                label=each.name,
+                color=series_.colour,
+                label=series_.name,
                 width=0.8,
             )
-            tops = [top + value for top, value in zip(tops, each.values, strict=True)]
+            tops = [top + value for top, value in zip(tops, series_.values, strict=True)]
         return tops
     for n in range(count):
         order = sorted(
-            (each for each in of.series if each.values[n] > 0), key=lambda each: -each.values[n]
+            (series_ for series_ in of.series if series_.values[n] > 0),
+            key=lambda series_: -series_.values[n],
         )
-        for each in order:
-            axes.bar(n, each.values[n], color=each.colour, width=0.8)
+        for series_ in order:
+            axes.bar(n, series_.values[n], color=series_.colour, width=0.8)
         tops[n] = order[0].values[n] if order else 0.0
     return tops
 
 
 def lowest(of: Picture, tops: list[float]) -> float:
     """Where the axis begins: so that on a logarithmic one the smallest bar is seen too."""
-    values = tops if of.stacked else [value for each in of.series for value in each.values]
+    values = tops if of.stacked else [value for series_ in of.series for value in series_.values]
     return min((value for value in values if value > 0), default=0.0) / 2 if of.logarithmic else 0.0
 
 
@@ -303,7 +306,7 @@ def _words(axes: Axes, of: Picture, tops: list[float]) -> None:
     axes.grid(axis="y", color="#DDDDDD", linewidth=0.6)
     axes.set_axisbelow(True)
     if len(of.series) > 1 or of.stacked:
-        colours = [Patch(color=each.colour, label=each.name) for each in of.series]
+        colours = [Patch(color=series_.colour, label=series_.name) for series_ in of.series]
         axes.legend(
             handles=colours, fontsize=7, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0)
         )

@@ -1,7 +1,7 @@
 """The last part of a page: how many calls were recorded, what tracing cost, what is missing."""
 
 from fathom.analysis import summary
-from fathom.analysis.landscape import files_told
+from fathom.analysis.landscape import are_files_known
 from fathom.analysis.part import FILES_UNTOLD, went_past
 from fathom.pages.part import Page
 from fathom.run.manifest import TOOLS, imported_by
@@ -50,7 +50,7 @@ def coverage(page: Page) -> list[str]:
         f"  cost of tracing: {_cost(page)}",
         f"  streams: {size}{per}",
         *([f"  no call seen of: {', '.join(silent)}"] if silent else []),
-        *([] if files_told(page.source) else [f"  files are not told: {FILES_UNTOLD}"]),
+        *([] if are_files_known(page.source) else [f"  files are not told: {FILES_UNTOLD}"]),
         *_left_out(page),
     ]
 

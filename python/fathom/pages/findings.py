@@ -109,9 +109,11 @@ def print_worst(findings: Findings | None, name: str) -> None:
         else ""
     )
     heading(f"\nWhat loses time ({of}and what to do: {command})")
-    for one in shown:
-        lost = "danger" if one.lost is None else numbers.seconds(one.lost)
-        emphasised(f"{lost:>9}  ", f"{one.rule.title}. {sentence(one.rule.says, one.values)}")
+    for finding in shown:
+        lost = "danger" if finding.lost is None else numbers.seconds(finding.lost)
+        emphasised(
+            f"{lost:>9}  ", f"{finding.rule.title}. {sentence(finding.rule.says, finding.values)}"
+        )
 
 
 def not_asked(findings: Findings) -> list[str]:
@@ -128,7 +130,7 @@ def not_asked(findings: Findings) -> list[str]:
     ]
 
 
-def print_found(findings: Findings, top: int | None) -> None:
+def print_findings(findings: Findings, top: int | None) -> None:
     """The findings, the most seconds first."""
     shown = findings.conclusions[:top]
     cut = (

@@ -48,7 +48,7 @@ EFFECTS = (
 
 def _lost(overlaps: Interference, run: str) -> float | None:
     """The most that it lost at one server: what it lost at others may have been at the same time."""
-    lost = [one.lost_seconds for one in overlaps.effects if one.run == run]
+    lost = [effect.lost_seconds for effect in overlaps.effects if effect.run == run]
     known = [seconds for seconds in lost if seconds is not None]
     return max(known, default=None if lost else 0.0)
 
@@ -73,7 +73,7 @@ def run_rows(overlaps: Interference) -> list[dict[str, Any]]:
 def server_rows(overlaps: Interference) -> list[dict[str, Any]]:
     """A row per server and run that works on it; servers that were shared at the same time first."""
     runs = {run.name: run for run in overlaps.runs}
-    shared = {(one.run, one.server): ", ".join(one.others) for one in overlaps.effects}
+    shared = {(effect.run, effect.server): ", ".join(effect.others) for effect in overlaps.effects}
     rows = []
     for server in overlaps.servers:
         for name in overlaps.users[server]:
@@ -90,14 +90,14 @@ def server_rows(overlaps: Interference) -> list[dict[str, Any]]:
     return rows
 
 
-def _effect(one: Effect) -> dict[str, Any]:
-    times = one.seconds / one.expected_seconds if one.expected_seconds else None
-    return {**asdict(one), "others": list(one.others), "beside": ", ".join(one.others), "times": times}  # fmt: skip
+def _effect(lost: Effect) -> dict[str, Any]:
+    times = lost.seconds / lost.expected_seconds if lost.expected_seconds else None
+    return {**asdict(lost), "others": list(lost.others), "beside": ", ".join(lost.others), "times": times}  # fmt: skip
 
 
 def effect_rows(overlaps: Interference) -> list[dict[str, Any]]:
     """A row per run and server that it shared."""
-    return [_effect(one) for one in overlaps.effects]
+    return [_effect(effect) for effect in overlaps.effects]
 
 
 def _worth(run: One, lost: float | None) -> bool:

@@ -142,7 +142,9 @@ def _groups(rows: Sequence[Row], names: Sequence[str]) -> None:
     lines = []
     for name in names:
         for row in rows:
-            group = next((one for one in row["groups"] if one["group"] == name), None)
+            group = next(
+                (candidate for candidate in row["groups"] if candidate["group"] == name), None
+            )
             lines.append(
                 {
                     "files of": name,

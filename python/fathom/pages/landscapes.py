@@ -101,14 +101,14 @@ def _program(run: Run) -> str:
 def _lost(run: Run) -> dict[str, Any]:
     """Findings overlap, so what can be had back is at least the largest of them."""
     ranked = findings.find(run, findings.rules([], findings.own_folder())).conclusions
-    most = next((one for one in ranked if one.lost), None)
+    most = next((finding for finding in ranked if finding.lost), None)
     return {
         "lost_seconds": most.lost if most else 0.0,
         "lost_by": most.rule.title if most else None,
     }
 
 
-def _made(path: str, wanted: Wanted, quiet: bool) -> dict[str, Any]:
+def _compute_row(path: str, wanted: Wanted, quiet: bool) -> dict[str, Any]:
     run = open_run(path, quiet=quiet, everything=wanted.everything)
     source = Remembered(run)
     row = {
@@ -146,7 +146,7 @@ def _ready(path: str, wanted: Wanted, reader: str) -> dict[str, Any] | None:
 
 def _row(path: str, wanted: Wanted, reader: str, quiet: bool) -> dict[str, Any]:
     """The row, made anew; kept for who asks next."""
-    row = _made(path, wanted, quiet)
+    row = _compute_row(path, wanted, quiet)
     place = _cache_of(path, wanted, reader)
     if place:
         place[0].answer(place[1], True, lambda: row, lambda: None)

@@ -76,7 +76,7 @@ def _where(call: Mapping[str, Any]) -> str:
     source = (call["source"] or "").rpartition("/")[2]
     place = f"{source}:{call['line']}" if source and call["line"] else source
     words = " ".join(word for word in (call["function"], place) if word)
-    around = " > ".join(one["op"] or "?" for one in call["inside"])
+    around = " > ".join(enclosing["op"] or "?" for enclosing in call["inside"])
     inside = f"in {around}" if around else ""
     return ", ".join(word for word in (words, inside) if word)
 

@@ -205,7 +205,7 @@ def content(page: Page, top: int | None) -> dict[str, Any]:
         "in_part": in_part(page.source, page.manifest),
         "answers": _answers_json(page, top),
         "findings": page.findings
-        and [findings.as_json(one) for one in page.findings.conclusions[:top]],
+        and [findings.as_json(finding) for finding in page.findings.conclusions[:top]],
         **tables,
         "tracing": as_json(tables["tracing"])[0],
         "beside": as_json(summary.beside(page.source))[0],

@@ -27,32 +27,38 @@ def _ranks(ranks: Sequence[int], unit: str) -> str:
 def _alike(patterns: Iterable[Pattern]) -> list[Alike]:
     """Arrays of one pattern, the most bytes first."""
     groups: dict[object, Alike] = {}
-    for one in patterns:
-        lines = tuple(hpf.directives("A", one.distribution))
-        groups.setdefault((one.key, lines, one.why, one.chunk is None), []).append(one)
-    return sorted(groups.values(), key=lambda group: -sum(one.bytes for one in group))
+    for pattern in patterns:
+        lines = tuple(hpf.directives("A", pattern.distribution))
+        groups.setdefault((pattern.key, lines, pattern.why, pattern.chunk is None), []).append(
+            pattern
+        )
+    return sorted(groups.values(), key=lambda group: -sum(pattern.bytes for pattern in group))
 
 
-def _name(one: Pattern) -> str:
-    if one.name is not None:
-        return one.name.lstrip("/") or one.name
-    return "bytes" if not one.origin else f"bytes from {one.origin:,}"
+def _name(pattern: Pattern) -> str:
+    if pattern.name is not None:
+        return pattern.name.lstrip("/") or pattern.name
+    return "bytes" if not pattern.origin else f"bytes from {pattern.origin:,}"
 
 
 def _names(group: Alike) -> str:
     """In the order in which they were first touched."""
-    ordered = sorted(group, key=lambda one: (one.first_start, one.origin or 0))
-    names = list(dict.fromkeys(printable(_name(one)) for one in ordered))
+    ordered = sorted(group, key=lambda pattern: (pattern.first_start, pattern.origin or 0))
+    names = list(dict.fromkeys(printable(_name(pattern)) for pattern in ordered))
     more = f", … ({len(names):,} names)" if len(names) > NAMED else ""
     return ", ".join(names[:NAMED]) + more
 
 
 def _extents(group: Alike) -> str:
     shapes = list(
-        dict.fromkeys(" x ".join(f"{extent:,}" for extent in one.extents) for one in group)
+        dict.fromkeys(" x ".join(f"{extent:,}" for extent in pattern.extents) for pattern in group)
     )
-    one = group[0]
-    unit = f" of {one.element_bytes} B" if one.name is not None and one.element_bytes else " B"
+    pattern = group[0]
+    unit = (
+        f" of {pattern.element_bytes} B"
+        if pattern.name is not None and pattern.element_bytes
+        else " B"
+    )
     return shapes[0] + unit + (f" and {len(shapes) - 1} other extents" if len(shapes) > 1 else "")
 
 
@@ -66,24 +72,24 @@ def _runs(way: Access) -> str:
     return f"{way.kind}: {times} runs of {numbers.size(way.run)}, {steps_} apart"
 
 
-def _ways(one: Pattern, unit: str) -> str:
+def _ways(pattern: Pattern, unit: str) -> str:
     """How each rank's part lies in the array."""
-    if not one.access:
+    if not pattern.access:
         return ""
-    kinds = {way.kind for way, _ in one.access}
-    if len(one.access) == 1:
+    kinds = {way.kind for way, _ in pattern.access}
+    if len(pattern.access) == 1:
         who = (
             f"each {unit}"
-            if len(one.access[0][1]) > 1 or one.distribution.is_of_one_rank
-            else _ranks(one.access[0][1], unit)
+            if len(pattern.access[0][1]) > 1 or pattern.distribution.is_of_one_rank
+            else _ranks(pattern.access[0][1], unit)
         )
-        return f"{who}: {_runs(one.access[0][0])}"
-    runs = [way.run for way, _ in one.access if way.run is not None]
-    if len(kinds) == 1 and len(runs) == len(one.access):
+        return f"{who}: {_runs(pattern.access[0][0])}"
+    runs = [way.run for way, _ in pattern.access if way.run is not None]
+    if len(kinds) == 1 and len(runs) == len(pattern.access):
         least, most = numbers.size(min(runs)), numbers.size(max(runs))
         return f"each {unit}: {kinds.pop()}, runs of {least if least == most else f'{least} to {most}'}"
     counts = {
-        kind: sum(len(ranks) for way, ranks in one.access if way.kind == kind)
+        kind: sum(len(ranks) for way, ranks in pattern.access if way.kind == kind)
         for kind in sorted(kinds)
     }
     return ", ".join(
@@ -91,15 +97,15 @@ def _ways(one: Pattern, unit: str) -> str:
     )
 
 
-def _remarks(one: Pattern) -> list[str]:
-    order = hpf.rank_order(one.distribution)
+def _remarks(pattern: Pattern) -> list[str]:
+    order = hpf.rank_order(pattern.distribution)
     return [
         *([f"ranks: {order}"] if order else []),
-        *([_pieces(one.pieces)] if one.pieces else []),
-        *([_random(one.forward or 0)] if _is_random(one) else []),
-        *([f"not all is known: {one.why}"] if one.why else []),
-        *([f"stored in chunks of {one.chunk}: where they lie in the file is not known"] if one.chunk else []),
-        *([BELOW_HDF5] if one.below_hdf5 else []),
+        *([_pieces(pattern.pieces)] if pattern.pieces else []),
+        *([_random(pattern.forward or 0)] if _is_random(pattern) else []),
+        *([f"not all is known: {pattern.why}"] if pattern.why else []),
+        *([f"stored in chunks of {pattern.chunk}: where they lie in the file is not known"] if pattern.chunk else []),
+        *([BELOW_HDF5] if pattern.below_hdf5 else []),
     ]  # fmt: skip
 
 
@@ -110,42 +116,42 @@ def _pieces(of: Pieces) -> str:
     return f"{numbers.things(of.count, 'piece')} of {sizes}{turns}"
 
 
-def _is_random(one: Pattern) -> bool:
+def _is_random(pattern: Pattern) -> bool:
     """What moves again and again goes back, too."""
-    return one.forward is not None and one.forward < FORWARD and not _again(one)
+    return pattern.forward is not None and pattern.forward < FORWARD and not _again(pattern)
 
 
 def _random(forward: float) -> str:
     return f"in random order: {numbers.percent(forward)} of the accesses go forward"
 
 
-def _again(one: Pattern) -> str:
+def _again(pattern: Pattern) -> str:
     """How often each byte moved."""
-    if not one.touched_bytes or one.bytes < AGAIN * one.touched_bytes:
+    if not pattern.touched_bytes or pattern.bytes < AGAIN * pattern.touched_bytes:
         return ""
-    return f"each byte {numbers.count(round(one.bytes / one.touched_bytes, 1))} times"
+    return f"each byte {numbers.count(round(pattern.bytes / pattern.touched_bytes, 1))} times"
 
 
 def _print_group(group: Alike, unit: str) -> None:
-    one = group[0]
-    verb = {"read": "read", "write": "written"}[one.direction]
+    first = group[0]
+    verb = {"read": "read", "write": "written"}[first.direction]
     total = sum(pattern.bytes for pattern in group)
     calls = sum(pattern.calls for pattern in group)
     arrays = f"{len(group):,} arrays, " if len(group) > 1 else ""
     emphasised(
         "  ",
-        f"{_names(group)}: {_extents(group)}, {verb} by {one.layer}, {one.mode}; "
+        f"{_names(group)}: {_extents(group)}, {verb} by {first.layer}, {first.mode}; "
         f"{arrays}{numbers.size(total)} in {numbers.things(calls, 'call')}",
     )
-    for line in hpf.directives(one.name or one.path, one.distribution):
+    for line in hpf.directives(first.name or first.path, first.distribution):
         print(f"    {line}")
     ranks = sorted({rank for pattern in group for rank in pattern.distribution.ranks})
-    if one.distribution.is_of_one_rank:
+    if first.distribution.is_of_one_rank:
         print(f"    ! {'one each of ' if len(ranks) > 1 else ''}{_ranks(ranks, unit)}")
-    for line in (*_remarks(one), _again(one), _ways(one, unit)):
+    for line in (*_remarks(first), _again(first), _ways(first, unit)):
         if line:
             emphasised("    ", line)
-    print(f"    key: {one.key}")
+    print(f"    key: {first.key}")
 
 
 def _use(use: Use, unit: str) -> str:
@@ -187,10 +193,10 @@ def show_patterns(of_run: Patterns, name: str, top: int) -> None:
     if of_run.when.source != "span" and of_run.when.pattern != "none":
         print(f"I/O occurs: {_when(of_run)}")
     by_group: dict[str, list[Pattern]] = {}
-    for one in of_run.patterns:
-        by_group.setdefault(of_run.files.get(one.file, one.path), []).append(one)
+    for pattern in of_run.patterns:
+        by_group.setdefault(of_run.files.get(pattern.file, pattern.path), []).append(pattern)
     uses = {use.files: use for use in of_run.uses}
-    ordered = sorted(by_group.items(), key=lambda item: -sum(one.bytes for one in item[1]))
+    ordered = sorted(by_group.items(), key=lambda item: -sum(pattern.bytes for pattern in item[1]))
     for files, patterns in ordered[:top]:
         _print_use(uses[files], patterns, unit)
     notes = _notes(of_run)
@@ -222,10 +228,10 @@ def _notes(of_run: Patterns) -> list[str]:
     if of_run.arrays_left:
         notes.append(f"{of_run.arrays_left:,} arrays of fewer bytes")
     sums: dict[tuple[str, str], list[int]] = {}
-    for one in of_run.unplaced:
-        sum_ = sums.setdefault((one.layer, one.what), [0, 0])
-        sum_[0] += one.calls
-        sum_[1] += one.bytes
+    for unplaced in of_run.unplaced:
+        sum_ = sums.setdefault((unplaced.layer, unplaced.what), [0, 0])
+        sum_[0] += unplaced.calls
+        sum_[1] += unplaced.bytes
     notes += [
         f"{layer}: {numbers.things(calls, 'call')}, {numbers.size(size)}: {what}"
         for (layer, what), (calls, size) in sums.items()
@@ -273,22 +279,22 @@ def _use_json(use: Use) -> dict[str, Any]:
     }
 
 
-def _pattern_json(one: Pattern, files: Mapping[int, str]) -> dict[str, Any]:
-    ranks = len(one.distribution.ranks)
+def _pattern_json(pattern: Pattern, files: Mapping[int, str]) -> dict[str, Any]:
+    ranks = len(pattern.distribution.ranks)
     return {
-        "files": files.get(one.file, one.path),
-        "path": one.path,
-        "array": one.name,
-        "key": one.key,
-        "hpf": hpf.directives(one.name or one.path, one.distribution),
-        "layer": one.layer,
-        "direction": one.direction,
-        "mode": one.mode,
-        "extents": list(one.extents),
-        "element_bytes": one.element_bytes,
-        "first_byte": one.origin,
-        "share": one.distribution.share,
-        "distribution": hpf.as_values(one.distribution),
+        "files": files.get(pattern.file, pattern.path),
+        "path": pattern.path,
+        "array": pattern.name,
+        "key": pattern.key,
+        "hpf": hpf.directives(pattern.name or pattern.path, pattern.distribution),
+        "layer": pattern.layer,
+        "direction": pattern.direction,
+        "mode": pattern.mode,
+        "extents": list(pattern.extents),
+        "element_bytes": pattern.element_bytes,
+        "first_byte": pattern.origin,
+        "share": pattern.distribution.share,
+        "distribution": hpf.as_values(pattern.distribution),
         "access": [
             {
                 "kind": way.kind,
@@ -296,18 +302,18 @@ def _pattern_json(one: Pattern, files: Mapping[int, str]) -> dict[str, Any]:
                 "levels": [{"count": count, "step_bytes": step} for count, step in way.levels],
                 "ranks": ranklist.compress(ranks),
             }
-            for way, ranks in one.access
+            for way, ranks in pattern.access
         ],
         "features": {
             "ranks": ranks,
-            "calls": one.calls,
-            "bytes": one.bytes,
-            "touched_bytes": one.touched_bytes,
-            "bytes_per_rank": one.bytes / ranks if ranks else None,
-            "run_bytes": one.access[0][0].run if one.access else None,
+            "calls": pattern.calls,
+            "bytes": pattern.bytes,
+            "touched_bytes": pattern.touched_bytes,
+            "bytes_per_rank": pattern.bytes / ranks if ranks else None,
+            "run_bytes": pattern.access[0][0].run if pattern.access else None,
         },
-        "forward": one.forward,
-        "pieces": vars(one.pieces) if one.pieces else None,
-        "not_known": one.why,
-        "chunk": one.chunk,
+        "forward": pattern.forward,
+        "pieces": vars(pattern.pieces) if pattern.pieces else None,
+        "not_known": pattern.why,
+        "chunk": pattern.chunk,
     }

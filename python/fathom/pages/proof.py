@@ -26,11 +26,11 @@ COMPARED = (
 )
 
 
-def _compared(one: Compared | None) -> dict[str, Any]:
-    if one is None:
+def _compared(compared: Compared | None) -> dict[str, Any]:
+    if compared is None:
         return {"ratio": None, "interval": None, "delta": None, "p": None}
-    between = None if one.low is None else f"{times(one.low)} to {times(one.high)}"
-    return {"ratio": one.ratio, "interval": between, "delta": one.delta, "p": one.p}
+    between = None if compared.low is None else f"{times(compared.low)} to {times(compared.high)}"
+    return {"ratio": compared.ratio, "interval": between, "delta": compared.delta, "p": compared.p}
 
 
 def _methods(result: Result) -> None:
@@ -47,8 +47,8 @@ def _methods(result: Result) -> None:
         Column("settings", "settings", text, right=False, spare=3),
     )
     rows = [
-        {**vars(one), **_compared(one.compared), "settings": in_words(one.settings)}
-        for one in result.methods
+        {**vars(method), **_compared(method.compared), "settings": in_words(method.settings)}
+        for method in result.methods
     ]
     names = [column.name for column in columns]
     show(columns, database.table_of([{name: row[name] for name in names} for row in rows]))
@@ -64,12 +64,12 @@ def _knobs(result: Result) -> None:
     )
     rows = [
         {
-            "knob": one.knob,
-            "value": str(one.value),
-            "became": one.became,
-            **_compared(one.compared),
+            "knob": knob.knob,
+            "value": str(knob.value),
+            "became": knob.became,
+            **_compared(knob.compared),
         }
-        for one in result.knobs
+        for knob in result.knobs
     ]
     show(columns, database.table_of(rows))
 

@@ -40,7 +40,7 @@ def words(page: Page) -> list[str]:
     except FathomError:
         return []  # another release's catalogue
     applied = {row["setting"] for row in page.rows("tuned")}
-    by_name = {one.knob.name: one.knob for rule in read.rules for one in rule.settings}
+    by_name = {setting.knob.name: setting.knob for rule in read.rules for setting in rule.settings}
     remarks = [
         f"{name}: met no open, creation or transfer" for name in by_name if name not in applied
     ]

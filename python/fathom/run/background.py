@@ -21,12 +21,12 @@ def _give_way() -> None:
 def in_background(work: Callable[[], T], give_up: Callable[[], object] | None = None) -> T:
     """Runs `work` in a thread of low priority and gives what it gives or raises; so are threads of databases that it
     opens. `give_up` interrupts it: on Ctrl-C it is called until the work ends."""
-    with ThreadPoolExecutor(1, initializer=_give_way) as one:
-        done = one.submit(work)
+    with ThreadPoolExecutor(1, initializer=_give_way) as executor:
+        future = executor.submit(work)
         try:
-            return done.result()
+            return future.result()
         except (KeyboardInterrupt, SystemExit):
-            while give_up and not done.done():
+            while give_up and not future.done():
                 give_up()
-                wait([done], timeout=0.1)
+                wait([future], timeout=0.1)
             raise

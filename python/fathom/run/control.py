@@ -12,7 +12,7 @@ from pathlib import Path
 from fathom.errors import NotARun, RunError
 from fathom.run import engine, manifest, paths
 from fathom.run.directory import resolve
-from fathom.run.files import open_kept
+from fathom.run.files import open_to_append
 from fathom.run.filter import asks_who_is_critical
 from fathom.run.rings import MAGIC, PAGE, RUN
 
@@ -131,7 +131,7 @@ class Node:
         log = manifest.own_node(run) / "agent.log"
         of_other_runs = ("FATHOM_COLLECT", "FATHOM_RING")  # of another run, that we are in
         environment = {key: value for key, value in os.environ.items() if key not in of_other_runs}
-        with os.fdopen(open_kept(log), "ab") as errors:
+        with os.fdopen(open_to_append(log), "ab") as errors:
             agent = subprocess.Popen(
                 words,
                 env=environment,

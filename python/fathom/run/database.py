@@ -301,12 +301,12 @@ def _column(values: list[Any]) -> pa.Array:
         return doubles(values)
 
 
-def added(one: pa.ChunkedArray, other: pa.ChunkedArray) -> pa.ChunkedArray:
+def added(first: pa.ChunkedArray, second: pa.ChunkedArray) -> pa.ChunkedArray:
     """Their sums: whole numbers where all fit into 64 bits, else doubles."""
-    if one.type == other.type == pa.int64():
+    if first.type == second.type == pa.int64():
         with contextlib.suppress(pa.ArrowInvalid):
-            return pc.add_checked(one, other)
-    return pc.add(as_doubles(one), as_doubles(other))
+            return pc.add_checked(first, second)
+    return pc.add(as_doubles(first), as_doubles(second))
 
 
 def _narrowed(rows: pa.Table) -> pa.Table:

@@ -13,7 +13,7 @@ def write_new(path: Path, text: str) -> None:
         file.write(text)
 
 
-def open_kept(path: Path) -> int:
+def open_to_append(path: Path) -> int:
     """A descriptor behind the end of a file that is there, or is made. A link, or what is no file, is an OSError."""
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     descriptor = os.open(path, flags, 0o666)

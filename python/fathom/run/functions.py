@@ -17,10 +17,10 @@ def catalogue() -> str:
 
 def _functions(layer: str) -> dict[str, Any]:
     calls = load([paths.catalog() / "probes" / f"{layer}.toml"]).apis[0].calls
-    return {symbol: _said(call) for call in calls if call.row for symbol in call.symbols()}
+    return {symbol: _description(call) for call in calls if call.row for symbol in call.symbols()}
 
 
-def _said(call: Call) -> dict[str, Any]:
+def _description(call: Call) -> dict[str, Any]:
     return {
         "op": call.op,
         "kind": call.kind,

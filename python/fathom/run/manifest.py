@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fathom.errors import DamagedRun, RunError, printable
-from fathom.run.files import open_kept, write_new
+from fathom.run.files import open_to_append, write_new
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -94,7 +94,7 @@ def keep_change(run: Path, file: str, number: int, **what: str) -> None:
     """What was changed while the run ran, and when: a line of `selections.jsonl` or `tuned.jsonl`."""
     change = {"time_ns": time.time_ns(), "host": socket.gethostname(), "number": number, **what}
     try:
-        with os.fdopen(open_kept(run / file), "a", encoding="utf-8") as log:
+        with os.fdopen(open_to_append(run / file), "a", encoding="utf-8") as log:
             log.write(json.dumps(change, ensure_ascii=False) + "\n")
     except OSError as error:
         raise RunError(f"{run / file}: {error.strerror}") from error

@@ -59,9 +59,9 @@ def run_of(control: Path) -> Path | None:
     )
 
 
-def _same(one: Path, other: Path) -> bool:
+def _same(first: Path, second: Path) -> bool:
     with contextlib.suppress(OSError):
-        return one.samefile(other)
+        return first.samefile(second)
     return False
 
 

@@ -143,8 +143,8 @@ def is_settled(directory: Path) -> bool:
         return (directory / "tables" / "packed").is_file()
     except (OSError, ValueError):
         return False
-    newest = max((one.st_mtime_ns for one in streams), default=0)
-    present = (len(streams), sum(one.st_size for one in streams), newest)
+    newest = max((stream.st_mtime_ns for stream in streams), default=0)
+    present = (len(streams), sum(stream.st_size for stream in streams), newest)
     stated = tuple(int(packed.get(key, -1)) for key in ("files", "bytes", "newest"))
     return packed.get("alive") == "0" and present == stated and not (directory / "sink").exists()
 

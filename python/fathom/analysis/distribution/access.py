@@ -47,19 +47,19 @@ def pieces(held: Mapping[int, Boxes], element_bytes: int) -> Pieces | None:
 
 def access(sets: Sequence[Spans] | None, extents: Sequence[int], element_bytes: int) -> Access:
     """Of a part that is all combinations of `sets`, one per dimension, in row-major order; null: of another."""
-    if sets is None or any(section(one) is None for one in sets):
+    if sets is None or any(section(spans_) is None for spans_ in sets):
         return Access(IRREGULAR)
     unit = run = element_bytes
     levels: list[tuple[int, int]] = []
-    for one, extent in zip(reversed(sets), reversed(extents), strict=True):
-        lengths = one[:, 1] - one[:, 0]
+    for spans_, extent in zip(reversed(sets), reversed(extents), strict=True):
+        lengths = spans_[:, 1] - spans_[:, 0]
         if not levels and run == unit:
             run = int(lengths[0]) * unit
         elif lengths[0] > 1:
             _add(levels, int(lengths[0]), unit)
-        if len(one) > 1:
-            _add(levels, len(one), int(one[1, 0] - one[0, 0]) * unit)
-        if len(one) > 1 and (np.diff(lengths) != 0).any():
+        if len(spans_) > 1:
+            _add(levels, len(spans_), int(spans_[1, 0] - spans_[0, 0]) * unit)
+        if len(spans_) > 1 and (np.diff(lengths) != 0).any():
             return Access(IRREGULAR)
         unit *= extent
     kind = (CONTIGUOUS, STRIDED)[len(levels)] if len(levels) < 2 else NESTED

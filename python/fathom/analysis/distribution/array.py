@@ -30,7 +30,7 @@ class Distribution:
     @property
     def regular(self) -> bool:
         """Is every dimension's distribution known?"""
-        return all(one.kind != IRREGULAR for one in self.axes)
+        return all(axis.kind != IRREGULAR for axis in self.axes)
 
     @property
     def is_of_one_rank(self) -> bool:
@@ -39,12 +39,12 @@ class Distribution:
 
     def as_irregular(self) -> "Distribution":
         """The same, when it is not all."""
-        return replace(self, axes=tuple(replace(one, kind=IRREGULAR) for one in self.axes))
+        return replace(self, axes=tuple(replace(axis, kind=IRREGULAR) for axis in self.axes))
 
     @property
     def share(self) -> float:
         """Share of the array's elements that any rank touched; of an irregular one of what its boxes span."""
-        return prod(one.touched / one.extent if one.extent else 1.0 for one in self.axes)
+        return prod(axis.touched / axis.extent if axis.extent else 1.0 for axis in self.axes)
 
 
 def distribution(extents: Sequence[int], touched: Mapping[int, Boxes], job: int) -> Distribution:

@@ -129,7 +129,9 @@ def patterns(source: Source) -> Patterns:
     part = {"inside": counts["inside"], "part": min(1.0, CALLS / max(1, counts["recorded"]))}
     known = shapes(source)
     every = [*arrays(source, known, part), *raw(source, known, part)]
-    every.sort(key=lambda one: (-one.bytes, one.path, one.name or "", one.origin or 0))
+    every.sort(
+        key=lambda pattern: (-pattern.bytes, pattern.path, pattern.name or "", pattern.origin or 0)
+    )
     facts = facts_of(source)
     by_key: dict[object, Any] = {}
     groups, files = uses(source, {**part, "part": min(1.0, ORDERED / max(1, counts["recorded"]))})
@@ -139,7 +141,7 @@ def patterns(source: Source) -> Patterns:
         counts["calls"],
         counts["recorded"],
         part["part"],
-        [_pattern(one, facts, by_key) for one in every[:ARRAYS]],
+        [_pattern(pattern, facts, by_key) for pattern in every[:ARRAYS]],
         max(0, len(every) - ARRAYS),
         groups,
         [Unplaced(**row) for row in _unplaced(source, part)],

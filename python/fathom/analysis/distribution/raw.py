@@ -43,10 +43,10 @@ def _plain(source: Source, part: Mapping[str, Any]) -> Iterator[Touched]:
         for row in group:
             array.add(row)
         held = {row["who"]: np.stack((row["firsts"], row["ends"]), axis=1) for row in group}
-        yield from _told(array, held)
+        yield from _by_spans(array, held)
 
 
-def _told(array: Touched, held: Mapping[int, Spans]) -> list[Touched]:
+def _by_spans(array: Touched, held: Mapping[int, Spans]) -> list[Touched]:
     """One row, an array by its strides, arrays one behind the other; else one row that is irregular."""
     held = {rank: one for rank, one in held.items() if len(one)}
     if not held:
@@ -154,7 +154,7 @@ def _through(array: Touched, rows: Sequence[Row], known: Mapping[int, Shape]) ->
         lined = (strides and _lined(array, nests, origin, strides)) or _lined(array, nests, origin)
         if lined:
             return [lined]
-    return _told(array, held) if len(held) == len(nests) else [_unknown(array, rows)]
+    return _by_spans(array, held) if len(held) == len(nests) else [_unknown(array, rows)]
 
 
 def _unknown(array: Touched, rows: Sequence[Row]) -> Touched:

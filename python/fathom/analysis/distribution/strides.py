@@ -21,17 +21,17 @@ class Nest:
     levels: tuple[tuple[int, int], ...]
 
 
-def settled(one: Nest) -> Nest:
+def settled(nest: Nest) -> Nest:
     """The same in fewer levels: one that goes on where those inside end is no level of its own."""
-    run, levels = one.run, list[tuple[int, int]]()
-    for count, step in one.levels:
+    run, levels = nest.run, list[tuple[int, int]]()
+    for count, step in nest.levels:
         if not levels and step == run:
             run *= count
         elif levels and step == levels[-1][0] * levels[-1][1]:
             levels[-1] = (levels[-1][0] * count, levels[-1][1])
         elif count > 1:
             levels.append((count, step))
-    return Nest(one.first, run, tuple(levels))
+    return Nest(nest.first, run, tuple(levels))
 
 
 def nest(of: Spans) -> Nest | None:
@@ -62,14 +62,14 @@ def array_of(
     Its strides are the ranks' own and `strides`; None: they do not divide one another, or a rank's part is no box. The
     fastest dimension counts bytes.
     """
-    steps = sorted({step for one in nests.values() for _, step in one.levels} | set(strides))
+    steps = sorted({step for nest in nests.values() for _, step in nest.levels} | set(strides))
     if any(after % before for before, after in pairwise(steps)):
         return None
     units = [1, *steps]
     extents = [*(after // before for before, after in pairwise(units)), 0]
     boxes = {}
-    for rank, one in nests.items():
-        rows = box_of(one, origin, units, extents)
+    for rank, nest in nests.items():
+        rows = box_of(nest, origin, units, extents)
         if rows is None:
             return None
         boxes[rank] = np.array([rows[::-1]], np.int64)
@@ -77,14 +77,14 @@ def array_of(
 
 
 def box_of(
-    one: Nest, origin: int, units: Sequence[int], extents: Sequence[int]
+    nest: Nest, origin: int, units: Sequence[int], extents: Sequence[int]
 ) -> list[tuple[int, int]] | None:
     """Per dimension, the fastest first, which indices a rank has."""
     counts = dict.fromkeys(units, 1)
-    counts[1] = one.run
-    for count, step in one.levels:
+    counts[1] = nest.run
+    for count, step in nest.levels:
         counts[step] *= count
-    at, rows = one.first - origin, []
+    at, rows = nest.first - origin, []
     for number, unit in enumerate(units):
         extent = extents[number]
         low = at // unit % extent if extent else at // unit

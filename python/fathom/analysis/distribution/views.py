@@ -10,19 +10,19 @@ from fathom.analysis.distribution.strides import Nest, settled
 
 def tiles_of(shape: Shape, offsets: NDArray[np.float64], sizes: NDArray[np.int64]) -> Nest | None:
     """What calls through a view of nested strides touched, when they are whole tiles in a row; else None."""
-    one = shape.nest
-    if one is None or np.isnan(offsets).any() or (sizes % shape.total).any():
+    nest = shape.nest
+    if nest is None or np.isnan(offsets).any() or (sizes % shape.total).any():
         return None
-    first = offsets.astype(np.int64) - shape.displacement - one.first
+    first = offsets.astype(np.int64) - shape.displacement - nest.first
     if (first % shape.period).any():
         return None
     tiles = first // shape.period
     touched = section(spans(np.stack((tiles, tiles + sizes // shape.total), axis=1)))
     if touched is None or not touched.whole:
         return None
-    start = shape.displacement + touched.first * shape.period + one.first
+    start = shape.displacement + touched.first * shape.period + nest.first
     again = ((touched.length, shape.period),)
-    return settled(Nest(start, one.run, one.levels + again))
+    return settled(Nest(start, nest.run, nest.levels + again))
 
 
 def bytes_of(shape: Shape, offsets: NDArray[np.float64], sizes: NDArray[np.int64]) -> Spans | None:

@@ -163,7 +163,7 @@ def _beside(run: One, runs: Sequence[One]) -> dict[Server, dict[str, list[Span]]
 
 def classes(run: One, spans: Mapping[Server, Sequence[Span]]) -> pa.Table:
     """Calls by server, process, kind, and whether they were beside `spans` (classes.sql)."""
-    rows = [(server, key, *span) for (server, key), each in spans.items() for span in each]
+    rows = [(server, key, *span) for (server, key), spans_ in spans.items() for span in spans_]
     columns = list(zip(*rows, strict=True)) if rows else [(), (), (), ()]
     names = ("servers", "keys", "starts", "stops")
     return run.source.sql(

@@ -58,17 +58,17 @@ def _by_call(
         calls[key] = row
         parts.setdefault(key, {})[row["layer"]] = row[what] / SECOND
         after[key] = after.get(key, 0.0) + row["after"] / SECOND
-    each = list(calls.values())
+    rows_ = list(calls.values())
     return pa.table(
         {
-            who: pa.array([row["who"] for row in each], pa.int64()),
-            "call": pa.array([row["call"] for row in each], pa.int64()),
-            "function": pa.array([row["op"] for row in each], pa.string()),
+            who: pa.array([row["who"] for row in rows_], pa.int64()),
+            "call": pa.array([row["call"] for row in rows_], pa.int64()),
+            "function": pa.array([row["op"] for row in rows_], pa.string()),
             "start_seconds": pa.array(
-                [None if row["start"] is None else row["start"] / SECOND for row in each],
+                [None if row["start"] is None else row["start"] / SECOND for row in rows_],
                 pa.float64(),
             ),
-            "seconds": pa.array([row["time"] / SECOND for row in each], pa.float64()),
+            "seconds": pa.array([row["time"] / SECOND for row in rows_], pa.float64()),
         }
         | _layer_columns(list(parts.values()), layers)
         | _after(list(after.values()), traced)
@@ -85,14 +85,14 @@ def _by_process(
         if row["layer"] is not None:
             parts[row["who"]][row["layer"]] = row[what] / SECOND
             after[row["who"]] += row["after"] / SECOND
-    each = list(totals.values())
+    rows_ = list(totals.values())
     return pa.table(
         {
             who: pa.array(list(totals), pa.int64()),
-            "calls": pa.array([row["calls"] for row in each], pa.int64()),
-            "seconds": pa.array([row["inclusive"] / SECOND for row in each], pa.float64()),
+            "calls": pa.array([row["calls"] for row in rows_], pa.int64()),
+            "seconds": pa.array([row["inclusive"] / SECOND for row in rows_], pa.float64()),
             "mean_seconds": pa.array(
-                [row["inclusive"] / SECOND / row["calls"] for row in each], pa.float64()
+                [row["inclusive"] / SECOND / row["calls"] for row in rows_], pa.float64()
             ),
         }
         | _layer_columns(list(parts.values()), layers)

@@ -12,7 +12,7 @@ covered as materialized (
 ),
 served_call as materialized (
 	select o.who, o.process, o.call, o.layer, o.id not in (from covered) as unserved, s.*,
-		least(s.time, o.duration - o.nested) as kept_time, least(s.disk, o.duration - o.nested) as kept_disk
+		least(s.time, o.duration - o.nested) as own_time, least(s.disk, o.duration - o.nested) as own_disk
 	from one as o join sent as s on s.client = o.id
 	where {traced}
 ),
@@ -26,12 +26,12 @@ stacked as not materialized (
 	from held
 	group by {by}, layer
 	union all
-	select {by}, layer, 0, 0, -kept_time, 0, 0, 0
+	select {by}, layer, 0, 0, -own_time, 0, 0, 0
 	from served_call
 	union all
-	select {by}, 'server', requests, if(unserved, time, 0), kept_time - kept_disk, after, 0, 0
+	select {by}, 'server', requests, if(unserved, time, 0), own_time - own_disk, after, 0, 0
 	from served_call
 	union all
-	select {by}, 'disk', disk_calls, if(unserved, disk, 0), kept_disk, 0, 0, 0
+	select {by}, 'disk', disk_calls, if(unserved, disk, 0), own_disk, 0, 0, 0
 	from served_call
 )

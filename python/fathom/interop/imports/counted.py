@@ -109,15 +109,15 @@ def _ops(layer: str, height: int, *rows: str) -> tuple[Counted, ...]:
 
 def _data(layer: str, height: int, what: str, moved: str, *rows: str, whole: str = "") -> Part:
     """Reads or writes: `what` is READ or WRITE, `moved` the counter of bytes."""
-    one = Op(layer, whole, what.lower(), height, DATA, TRACKED | ALIGNMENT) if whole else None
+    whole_op = Op(layer, whole, what.lower(), height, DATA, TRACKED | ALIGNMENT) if whole else None
     span, longest = f"F_{what}", f"F_MAX_{what}_TIME"
-    return Part(_ops(layer, height, *rows), f"F_{what}_TIME", span, moved, longest, one)
+    return Part(_ops(layer, height, *rows), f"F_{what}_TIME", span, moved, longest, whole_op)
 
 
 def _meta(layer: str, height: int, *rows: str) -> Part:
     """Opens and all else that takes Darshan's seconds of metadata, closes among them, which it does not count."""
-    one = Op(layer, "metadata", "meta", height)
-    return Part(_ops(layer, height, *rows), "F_META_TIME", "F_OPEN", sum=one)
+    op = Op(layer, "metadata", "meta", height)
+    return Part(_ops(layer, height, *rows), "F_META_TIME", "F_OPEN", sum=op)
 
 
 MODULES = {

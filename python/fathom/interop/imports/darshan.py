@@ -133,8 +133,10 @@ class Telling:
             "mounts": self.mounts(),
         }  # fmt: skip
         self.lines.tell("run", description)
-        hosts = {one.rank: one.host for one in self.talk}
-        hosts |= {one.rank: one.host for records in self.traced.values() for one in records}
+        hosts = {segments.rank: segments.host for segments in self.talk}
+        hosts |= {
+            segments.rank: segments.host for records in self.traced.values() for segments in records
+        }
         numbers = {"unknown": 0}
         for rank in range(log.ranks):
             host = hosts.get(rank) or "unknown"
@@ -423,9 +425,9 @@ def _narrow(
     """Bins no wider than those of the run's own heat map."""
     pieces = max(1, width // heat_width(lasted))
     narrow = [
-        [at * pieces + one, *(n * (one + 1) // pieces - n * one // pieces for n in numbers)]
+        [at * pieces + piece, *(n * (piece + 1) // pieces - n * piece // pieces for n in numbers)]
         for at, *numbers in bins
-        for one in range(pieces)
+        for piece in range(pieces)
     ]
     return width // pieces, narrow
 

@@ -236,8 +236,14 @@ class Log:
         modules, count = POINTER(Module)(), c_int()
         self.library.calls.darshan_log_get_modules(handle, byref(modules), byref(count))
         parts = (
-            Part(_text(one.name), one.index, one.version, bool(one.partial), one.length)
-            for one in modules[: count.value]
+            Part(
+                _text(module.name),
+                module.index,
+                module.version,
+                bool(module.partial),
+                module.length,
+            )
+            for module in modules[: count.value]
         )
         return {part.name: part for part in parts}
 
@@ -245,7 +251,7 @@ class Log:
         mounts, count = POINTER(Mount)(), c_int()
         if self.library.calls.darshan_log_get_mounts(handle, byref(mounts), byref(count)) < 0:
             return []
-        return [(_text(one.path), _text(one.type)) for one in mounts[: count.value]]
+        return [(_text(mount.path), _text(mount.type)) for mount in mounts[: count.value]]
 
     def _names(self) -> dict[int, str]:
         names, count = POINTER(Name)(), c_int()
@@ -357,9 +363,9 @@ class Log:
                 parts = [
                     {
                         name.removeprefix("LUSTRE_COMP_"): n
-                        for name, n in zip(names, one.counters, strict=True)
+                        for name, n in zip(names, part.counters, strict=True)
                     }
-                    for one in record.component[: record.components]
+                    for part in record.component[: record.components]
                 ]
                 osts = list(record.osts[: record.stripes])
                 layouts.append(Striped(record.base.id, self.rank(record.base), parts, osts))
@@ -398,15 +404,15 @@ class Log:
         records = self._records(module)
         next(records, None)  # what is of all routers
         for address in records:
-            one = Router.from_address(address)
+            router = Router.from_address(address)
             at = address + ctypes.sizeof(Router)
             counters = dict(
                 zip(names, (ctypes.c_uint64 * len(names)).from_address(at), strict=True)
             )
             flits = sum(count for name, count in counters.items() if "FLIT" in name)
             stalls = sum(count for name, count in counters.items() if "STALL" in name)
-            place = f"group {one.group}, chassis {one.chassis}, blade {one.blade}, node {one.node}"
-            yield Routed(self.rank(one.base), place, flits, stalls)
+            place = f"group {router.group}, chassis {router.chassis}, blade {router.blade}, node {router.node}"
+            yield Routed(self.rank(router.base), place, flits, stalls)
 
     def records(self, module: str) -> Iterator[None]:
         """Of any module: nothing but how many there are."""

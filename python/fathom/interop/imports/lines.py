@@ -143,16 +143,16 @@ def tell_all(tell: Callable[[Lines], None]) -> int:
     try:
         tell(Lines(sys.stdout))
     except Damaged as error:
-        return _said("", str(error))
+        return _report_error("", str(error))
     except OSError as error:
-        return _said(str(error.filename or ""), str(error.strerror))
+        return _report_error(str(error.filename or ""), str(error.strerror))
     except (UnicodeDecodeError, ValueError, OverflowError, MemoryError) as error:
-        return _said("", f"damaged: {error}")
+        return _report_error("", f"damaged: {error}")
     sys.stdout.flush()
     return 0
 
 
-def _said(log: str, error: str) -> int:
+def _report_error(log: str, error: str) -> int:
     """Tells fathom/run/importing.py; the exit status."""
     print(json.dumps({"log": log, "error": error}), file=sys.stderr)
     return 3

@@ -106,15 +106,17 @@ def _everything(name: str, parameters: Mapping[str, str]) -> bool:
     return bool(word)
 
 
-def _own(name: str, one: Answer, parameters: Mapping[str, str]) -> dict[str, Any]:
-    known = {*one.readers, *selection.READERS, "run", ALL}
+def _own(name: str, answer_: Answer, parameters: Mapping[str, str]) -> dict[str, Any]:
+    known = {*answer_.readers, *selection.READERS, "run", ALL}
     for key in parameters.keys() - known:
         raise UsageError(f"{name}: no parameter {key[:40]!r}; there are {', '.join(sorted(known))}")
-    for key in one.required:
+    for key in answer_.required:
         if not parameters.get(key):
             raise UsageError(f"{name}: parameter '{key}' is missing")
     return {
-        key: read(key, parameters[key]) for key, read in one.readers.items() if parameters.get(key)
+        key: read(key, parameters[key])
+        for key, read in answer_.readers.items()
+        if parameters.get(key)
     }
 
 
@@ -139,12 +141,12 @@ def ask_written(
 
 
 def _asked(runs: Runs, name: str, parameters: Mapping[str, str], stop: Stop | None) -> str | bytes:
-    one = answers().get(name)
-    if one is None:
+    answer_ = answers().get(name)
+    if answer_ is None:
         raise UsageError(f"no answer {name[:40]!r}; there are {', '.join(answers())}")
-    own = _own(name, one, parameters)
-    if one.of_all:
-        return to_json(plain(one.function(runs, **own)))
+    own = _own(name, answer_, parameters)
+    if answer_.of_all:
+        return to_json(plain(answer_.function(runs, **own)))
     if not parameters.get("run"):
         raise UsageError(f"{name}: parameter 'run' is missing")
     view = runs.view(parameters["run"], stop, _everything(name, parameters))
@@ -152,7 +154,7 @@ def _asked(runs: Runs, name: str, parameters: Mapping[str, str], stop: Stop | No
     chosen = selection.Selection() if name in WHOLE else chosen
 
     def make() -> Any:
-        return plain(one.function(view, chosen, **own))
+        return plain(answer_.function(view, chosen, **own))
 
     if name in MOMENT:
         return to_json(make())

@@ -43,8 +43,8 @@ def servers_text(job: "Job") -> str:
     # Text of JSON is text of TOML too.
     return "\n".join(
         "[[server]]\n"
-        + "".join(f"{key} = {json.dumps(value)}\n" for key, value in one.items() if value)
-        for one in job.servers
+        + "".join(f"{key} = {json.dumps(value)}\n" for key, value in server.items() if value)
+        for server in job.servers
     )
 
 

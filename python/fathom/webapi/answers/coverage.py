@@ -107,7 +107,7 @@ def coverage(
     written, rewritten = depths(*_ranges(rows, "write"))
     unused = None if bytes_asked is None else without(read, bytes_asked)
     sets = (bytes_asked, read, twice, written, rewritten, unused)
-    columns = [None if one is None else in_bins(one, edges).tolist() for one in sets]
+    columns = [None if covered is None else in_bins(covered, edges).tolist() for covered in sets]
     content = {"bin": pa.array(range(width), pa.int32())} | {
         name: pa.array([None] * width if values is None else values, pa.int64())
         for name, values in zip(COLUMNS, columns, strict=True)
@@ -129,7 +129,9 @@ def coverage(
 
 def _sums(sets: tuple[Spans | None, ...]) -> dict[str, int | None]:
     """Bytes of the whole file, each once."""
-    sizes = [None if one is None else int((one[:, 1] - one[:, 0]).sum()) for one in sets]
+    sizes = [
+        None if covered is None else int((covered[:, 1] - covered[:, 0]).sum()) for covered in sets
+    ]
     return dict(zip(COLUMNS, sizes, strict=True))
 
 

@@ -55,7 +55,7 @@ class Desk:
     def start(self, job: Job, folder: Path, selection: str | None) -> dict[str, Any]:
         """Builds it where it is to be built, runs it, opens the run. Errors: UsageError."""
         with self._lock:
-            if any(not one.is_over for one in self._jobs.values()):
+            if any(not job_run.is_over for job_run in self._jobs.values()):
                 raise UsageError("a job runs already: wait for its end, or stop it")
             if (folder / f"{job.run}.fathom").exists():
                 raise UsageError(f"{folder / job.run}.fathom is there already: choose another name")
@@ -69,31 +69,31 @@ class Desk:
 
     def progress(self, name: str) -> dict[str, Any]:
         """State, output and what became of it."""
-        one = self._find(name)
+        job_run = self._find(name)
         return {
-            "job": one.name,
-            "state": one.state,
-            "status": one.status,
-            "seconds": (one.ended or time.monotonic()) - one.began,
-            "output": one.tail(),
-            "run": one.opened,
-            "error": one.error,
+            "job": job_run.name,
+            "state": job_run.state,
+            "status": job_run.status,
+            "seconds": (job_run.ended or time.monotonic()) - job_run.began,
+            "output": job_run.tail(),
+            "run": job_run.opened,
+            "error": job_run.error,
         }
 
     def stop(self, name: str) -> dict[str, Any]:
         """Interrupts it, and ends it where that does not."""
-        one = self._find(name)
+        job_run = self._find(name)
         with self._lock:
-            process = None if one.is_over else one.process
-            one.state = one.state if one.is_over else "stopped"
+            process = None if job_run.is_over else job_run.process
+            job_run.state = job_run.state if job_run.is_over else "stopped"
         if process is not None:
             programs.end(process, signal.SIGINT)
-        return self.progress(one.name)
+        return self.progress(job_run.name)
 
     def close(self) -> None:
         """Ends what still runs."""
-        for name, one in list(self._jobs.items()):
-            if not one.is_over:
+        for name, job_run in list(self._jobs.items()):
+            if not job_run.is_over:
                 self.stop(name)
 
     def _find(self, name: str) -> _Started:
@@ -103,39 +103,39 @@ class Desk:
             raise UsageError(f"job={name[:40]!r}: no such job; there are {', '.join(self._jobs)}")
         return self._jobs[name or next(reversed(self._jobs))]
 
-    def _work(self, one: _Started) -> None:
+    def _work(self, job_run: _Started) -> None:
         try:
-            self._steps(one)
+            self._steps(job_run)
         except (OSError, FathomError) as error:
-            one.error = str(error)
-        if one.state != "stopped":
-            one.state = "failed" if one.error or one.status else "done"
-        one.ended = time.monotonic()
+            job_run.error = str(error)
+        if job_run.state != "stopped":
+            job_run.state = "failed" if job_run.error or job_run.status else "done"
+        job_run.ended = time.monotonic()
 
-    def _began(self, one: _Started, step: list[str]) -> bool:
+    def _began(self, job_run: _Started, step: list[str]) -> bool:
         """Starts a step, unless the job was stopped."""
         with self._lock:
-            if one.state == "stopped":
+            if job_run.state == "stopped":
                 return False
-            one.process = subprocess.Popen(
-                step, cwd=one.folder, stdin=subprocess.DEVNULL, stdout=one.output, stderr=one.output,
+            job_run.process = subprocess.Popen(
+                step, cwd=job_run.folder, stdin=subprocess.DEVNULL, stdout=job_run.output, stderr=job_run.output,
                 start_new_session=True,
             )  # fmt: skip
-            one.state = "running" if step is one.steps[-1] else "building"
+            job_run.state = "running" if step is job_run.steps[-1] else "building"
             return True
 
-    def _steps(self, one: _Started) -> None:
-        for step in one.steps:
-            if not self._began(one, step):
+    def _steps(self, job_run: _Started) -> None:
+        for step in job_run.steps:
+            if not self._began(job_run, step):
                 return
-            assert one.process is not None
-            one.status = one.process.wait()
-            if one.status and step is not one.steps[-1]:
-                one.error = "the build failed"
+            assert job_run.process is not None
+            job_run.status = job_run.process.wait()
+            if job_run.status and step is not job_run.steps[-1]:
+                job_run.error = "the build failed"
                 return
-        directory = one.folder / f"{one.name}.fathom"
+        directory = job_run.folder / f"{job_run.name}.fathom"
         if directory.is_dir():
-            one.opened = self._opens(directory)
+            job_run.opened = self._opens(directory)
 
 
 def _steps(job: Job, selection: Path) -> list[list[str]]:

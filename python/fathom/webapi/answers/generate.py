@@ -73,8 +73,8 @@ def form(runs: Runs) -> dict[str, Any]:
         "source": source,
         "may write": source is not None and program is not None and program.may_write,
         "libraries": [
-            {"name": name, "title": one.title, "level": LEVELS[name]}
-            for name, one in LIBRARIES.items()
+            {"name": name, "title": library.title, "level": LEVELS[name]}
+            for name, library in LIBRARIES.items()
         ],
         "languages": LANGUAGES,
         "types": list(TYPES),
@@ -107,13 +107,13 @@ def _few(spec: Spec) -> None:
         )
 
 
-def _plan(one: Plan) -> dict[str, Any]:
+def _plan(plan: Plan) -> dict[str, Any]:
     return {
-        "point": " ".join(filter(None, (one.point.kind, one.point.name))),
-        "reading": one.reading,
-        "decisions": [asdict(d) for d in one.decisions],
-        "raw": list(one.raw.items()),
-        "steps": [asdict(step) for step in one.steps],
+        "point": " ".join(filter(None, (plan.point.kind, plan.point.name))),
+        "reading": plan.reading,
+        "decisions": [asdict(d) for d in plan.decisions],
+        "raw": list(plan.raw.items()),
+        "steps": [asdict(step) for step in plan.steps],
     }
 
 
@@ -158,7 +158,7 @@ def hints(
     form["declare"] = offset(bare, declare_at(bare) + 1, 1)
     try:
         source = scan(name, text)
-        form["blocks"] = [asdict(one) for one in outline(source)]
+        form["blocks"] = [asdict(block) for block in outline(source)]
         spec = build.read(name, text)
         form |= {"library": spec.library, "title": LIBRARIES[spec.library].title}
         _few(spec)

@@ -83,10 +83,10 @@ def _table(course: Course, by: str, interval: float) -> Table:
     every = course.busiest(by)
     rows = [
         [
-            one.name, one.now.calls / interval, one.now.bytes / interval, round(one.threads, 3),
-            one.total.calls, one.total.bytes, one.total.seconds, one.total.errors,
+            line.name, line.now.calls / interval, line.now.bytes / interval, round(line.threads, 3),
+            line.total.calls, line.total.bytes, line.total.seconds, line.total.errors,
         ]
-        for one in every[:MOST]
+        for line in every[:MOST]
     ]  # fmt: skip
     return Table([(by, "text"), *COLUMNS], rows, len(every))
 

@@ -99,7 +99,7 @@ def _thread(view: View, call: int) -> str:
     return "thread"
 
 
-def _found(view: View, call: int, thread: str) -> Row:
+def _row_of(view: View, call: int, thread: str) -> Row:
     rows = view.rows(f"from {thread} where id = {call} and stream = {_stream(call)}")
     rows = rows or view.rows(f"from calls where id = {call}")
     if not rows:
@@ -116,13 +116,13 @@ def bundles(rows: list[Row], most: int) -> list[Row]:
         groups.setdefault((row["layer"], row["op"], row["server"]), []).append(row)
     return [
         {
-            "layer": layer, "op": op, "server": server, "calls": len(each),
-            "time": sum(row["duration"] for row in each),
-            "median": statistics.median_low(row["duration"] for row in each),
-            "longest": max(row["duration"] for row in each),
-            "call": max(each, key=lambda row: row["duration"])["call"],
+            "layer": layer, "op": op, "server": server, "calls": len(alike),
+            "time": sum(row["duration"] for row in alike),
+            "median": statistics.median_low(row["duration"] for row in alike),
+            "longest": max(row["duration"] for row in alike),
+            "call": max(alike, key=lambda row: row["duration"])["call"],
         }
-        for (layer, op, server), each in groups.items()
+        for (layer, op, server), alike in groups.items()
     ]  # fmt: skip
 
 
@@ -130,7 +130,7 @@ def _ancestors(view: View, row: Row, thread: str) -> list[Row]:
     """From the outermost down."""
     above: list[Row] = []
     while row["parent"] is not None:
-        row = _found(view, row["parent"], thread)
+        row = _row_of(view, row["parent"], thread)
         above.append(row)
     return _named(view, above[::-1])
 
@@ -177,15 +177,15 @@ def _members(view: View, number_of: int) -> Row | None:
     rows = view.rows(f"from collectives where collective = {number_of}")
     if not rows:
         return None
-    one = rows[0]
+    operation = rows[0]
     chosen = (
-        f"from calls where collective = {number_of} and start between {one['first_enter']} and"
-        f" {one['last_enter']} order by duration desc limit {MEMBERS}"
+        f"from calls where collective = {number_of} and start between {operation['first_enter']} and"
+        f" {operation['last_enter']} order by duration desc limit {MEMBERS}"
     )
     return {
-        **one,
-        "group_hash": str(one["group_hash"]),
-        "members": sorted(briefs(view, chosen), key=lambda one: one["lane"]),
+        **operation,
+        "group_hash": str(operation["group_hash"]),
+        "members": sorted(briefs(view, chosen), key=lambda operation: operation["lane"]),
     }
 
 
@@ -254,7 +254,7 @@ def _hints(view: View, row: Row) -> list[Row]:
 def call(view: View, _: Selection, *, call: int, limit: int = CHILDREN) -> Row:
     """One call, and all that stands around it."""
     thread = _thread(view, call)
-    row = _found(view, call, thread)
+    row = _row_of(view, call, thread)
     inside = briefs(view, f"from {thread} where parent = {call} and stream = {row['stream']}")
     return {
         "call": _details(view, row),
@@ -297,30 +297,35 @@ def _below(view: View, calls: list[int], thread: str) -> list[Row]:
 def tree(view: View, _: Selection, *, call: int, depth: int = 8) -> Table:
     """What is below a call, level by level, flat."""
     thread = _thread(view, call)
-    top = _brief(view, _found(view, call, thread))
+    top = _brief(view, _row_of(view, call, thread))
     rows, level, seen = [{**top, "under": None, "relation": "", "calls": 1}], [call], {call}
     for _level in range(depth):
         if not level or len(rows) > NODES:
             break
-        is_near = {_stream(one) for one in level} == {_stream(call)}
+        is_near = {_stream(call_row) for call_row in level} == {_stream(call)}
         below = _below(view, level, thread if is_near else "calls")
-        below = [one for one in below if int(one["call"]) not in seen]
+        below = [call_row for call_row in below if int(call_row["call"]) not in seen]
         level = []
-        for under in dict.fromkeys(one["under"] for one in below):
-            each = bundles([one for one in below if one["under"] == under], CHILDREN)
-            for one in each:
-                is_call = "relation" in one
-                rows.append(one | {"calls": 1} if is_call else _bundle(one, under))
-                level += [int(one["call"])] if is_call else []
+        for under in dict.fromkeys(call_row["under"] for call_row in below):
+            children = bundles(
+                [call_row for call_row in below if call_row["under"] == under], CHILDREN
+            )
+            for call_row in children:
+                is_call = "relation" in call_row
+                rows.append(call_row | {"calls": 1} if is_call else _bundle(call_row, under))
+                level += [int(call_row["call"])] if is_call else []
         seen.update(level)
-    values = [[one.get("under" if name == "parent" else name) for name, _ in TREE] for one in rows]
+    values = [
+        [call_row.get("under" if name == "parent" else name) for name, _ in TREE]
+        for call_row in rows
+    ]
     note = f"more than {NODES:,} calls: deeper ones are left out" if len(rows) > NODES else None
     return Table(list(TREE), values, len(values), "", note)
 
 
-def _bundle(one: Row, under: str) -> Row:
+def _bundle(bundled: Row, under: str) -> Row:
     return {
-        **one, "under": under, "relation": "bundle", "lane": None, "start": None, "duration": one["time"],
+        **bundled, "under": under, "relation": "bundle", "lane": None, "start": None, "duration": bundled["time"],
         "nested": None, "bytes": None,
     }  # fmt: skip
 

@@ -74,19 +74,22 @@ def _longest_call(view: View) -> list[dict[str, Any]]:
     talk = view.rows("select layer, op from ops where kind = 'comm'")  # MPI_Init, too, is no I/O
     none = {(row["layer"], row["op"]) for row in talk}
     own = [
-        one
-        for one in outliers(view)
-        if one["layer"] not in ("fathom", "user", "threads")
-        and (one["layer"], one["op"]) not in none
+        longest
+        for longest in outliers(view)
+        if longest["layer"] not in ("fathom", "user", "threads")
+        and (longest["layer"], longest["op"]) not in none
     ]
     if not own:
         return []
-    one = _innermost(own[0], own)
-    took, began = numbers.seconds(one["duration"] / 1e9), numbers.seconds(one["start"] / 1e9)
-    inside = "" if one is own[0] else f", in {own[0]['op']}"
+    longest = _innermost(own[0], own)
+    took, began = (
+        numbers.seconds(longest["duration"] / 1e9),
+        numbers.seconds(longest["start"] / 1e9),
+    )
+    inside = "" if longest is own[0] else f", in {own[0]['op']}"
     return [{
-        "kind": "call", "screen": "call", "selection": {"call": one["call"]},
-        "sentence": f"{one['op']} of {_label(view, one['lane'])} took {took}, {began} into the run{inside}",
+        "kind": "call", "screen": "call", "selection": {"call": longest["call"]},
+        "sentence": f"{longest['op']} of {_label(view, longest['lane'])} took {took}, {began} into the run{inside}",
     }]  # fmt: skip
 
 
@@ -94,12 +97,12 @@ def _innermost(call: dict[str, Any], others: list[dict[str, Any]]) -> dict[str, 
     """Of the calls that nearly all of this one's time was spent in, the lowest."""
     stop = call["start"] + call["duration"]
     inside = [
-        one
-        for one in others
-        if one["lane"] == call["lane"] and call["start"] <= one["start"]
-        and one["start"] + one["duration"] <= stop and one["duration"] >= NEARLY_ALL * call["duration"]
+        inner
+        for inner in others
+        if inner["lane"] == call["lane"] and call["start"] <= inner["start"]
+        and inner["start"] + inner["duration"] <= stop and inner["duration"] >= NEARLY_ALL * call["duration"]
     ]  # fmt: skip
-    return min(inside, key=lambda one: one["duration"])
+    return min(inside, key=lambda inner: inner["duration"])
 
 
 def _every_lane(view: View) -> list[dict[str, Any]]:
@@ -137,11 +140,11 @@ def _hot_server(view: View) -> list[dict[str, Any]]:
     """The server whose calls took the longest on average, where it stands out."""
     rows = view.table(totals_of("true")).records()
     common = [row for row in rows if row["calls"] and row["of the mean"] >= HARDLY]
-    each = [(row["busy"] / row["calls"], row) for row in common]
-    if len(each) < 3:
+    means = [(row["busy"] / row["calls"], row) for row in common]
+    if len(means) < 3:
         return []
-    slowest, row = max(each, key=lambda one: one[0])
-    middle = statistics.median(one for one, _ in each)
+    slowest, row = max(means, key=lambda one: one[0])
+    middle = statistics.median(one for one, _ in means)
     if slowest < ABOVE * middle:
         return []
     return [{
@@ -151,16 +154,17 @@ def _hot_server(view: View) -> list[dict[str, Any]]:
     }]  # fmt: skip
 
 
-def _finding(one: conclusions.Finding, seconds: float) -> dict[str, Any]:
-    fields = words.as_json(one)
-    share = (one.lost or 0) / seconds if seconds else 0
-    level = "danger" if one.lost is None else "low"
+def _finding(finding: conclusions.Finding, seconds: float) -> dict[str, Any]:
+    fields = words.as_json(finding)
+    share = (finding.lost or 0) / seconds if seconds else 0
+    level = "danger" if finding.lost is None else "low"
     level = "high" if share >= HIGH else "medium" if share >= MEDIUM else level
     chosen = {"call": fields["calls"][0]} if fields["calls"] else {}
     return {
-        "name": fields["finding"], "title": fields["title"], "level": level, "seconds": one.lost,
-        "sure": one.sure, "sentence": fields["says"], "advice": fields["fix"], "evidence": fields["calls"],
-        "sites": one.lines, "selection": chosen, "screen": "call" if chosen else "heat", "sql": one.rule.sql.strip(),
+        "name": fields["finding"], "title": fields["title"], "level": level, "seconds": finding.lost,
+        "sure": finding.sure, "sentence": fields["says"], "advice": fields["fix"], "evidence": fields["calls"],
+        "sites": finding.lines, "selection": chosen, "screen": "call" if chosen else "heat",
+        "sql": finding.rule.sql.strip(),
     }  # fmt: skip
 
 
@@ -198,7 +202,7 @@ def _conclude(view: View) -> dict[str, Any]:
     seconds = run.sql("select duration / 1e9 as s from runs")["s"][0].as_py()
     return {
         "asked": findings.rules_asked - sum(map(len, findings.without.values())),
-        "findings": [_finding(one, seconds) for one in findings.conclusions],
+        "findings": [_finding(finding, seconds) for finding in findings.conclusions],
         "not asked": words.not_asked(findings),
     }
 

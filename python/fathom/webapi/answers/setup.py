@@ -58,20 +58,20 @@ def named(name: str, word: str) -> str:
 def servers(name: str, word: str) -> list[dict[str, Any]]:
     """`ROLE HOST PATH PORT`, several with commas between them; a dash for what is left open."""
     listing = []
-    for one in listed(name, word):
-        parts = one.split()
+    for server in listed(name, word):
+        parts = server.split()
         if (
             len(parts) != 4
             or parts[0] not in ROLES
             or not re.fullmatch(r"-|\d{1,5}", parts[3], re.ASCII)
         ):
             raise UsageError(
-                f"{name}={one[:40]!r}: ROLE HOST PATH PORT is expected, ROLE one of {', '.join(ROLES)}"
+                f"{name}={server[:40]!r}: ROLE HOST PATH PORT is expected, ROLE one of {', '.join(ROLES)}"
             )
         role, host, path, port = (None if part == "-" else part for part in parts)
         number_ = None if port is None else int(port)
         if number_ is not None and not 0 < number_ < 65536:
-            raise UsageError(f"{name}={one[:40]!r}: a port is from 1 to 65535")
+            raise UsageError(f"{name}={server[:40]!r}: a port is from 1 to 65535")
         listing.append({"role": role, "host": host, "path": path, "port": number_})
     return listing
 
@@ -169,14 +169,14 @@ def _problems(job: Job) -> list[str]:
 
 def _wrong_servers(job: Job) -> list[str]:
     problems = [
-        f"server {number + 1}: role {one['role']} is not in this version; there is {', '.join(settings.ROLES)}"
-        for number, one in enumerate(job.servers)
-        if one["role"] not in settings.ROLES
+        f"server {number + 1}: role {server['role']} is not in this version; there is {', '.join(settings.ROLES)}"
+        for number, server in enumerate(job.servers)
+        if server["role"] not in settings.ROLES
     ]
     return problems + [
         f"server {number + 1}: no path: which directory does it export?"
-        for number, one in enumerate(job.servers)
-        if not one["path"]
+        for number, server in enumerate(job.servers)
+        if not server["path"]
     ]
 
 

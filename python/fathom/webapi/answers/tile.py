@@ -75,8 +75,8 @@ def outliers(view: View) -> list[dict[str, Any]]:
     def look() -> list[dict[str, Any]]:
         limit = str(OUTLIERS)
         known = view.rows(statement("least_of_layers", limit=limit))
-        each = " ".join(f"when {quoted(row['layer'])} then {row['least']}" for row in known)
-        least = f"case layer {each} else 0 end" if known else "0"
+        cases = " ".join(f"when {quoted(row['layer'])} then {row['least']}" for row in known)
+        least = f"case layer {cases} else 0 end" if known else "0"
         rows = view.rows(statement("outliers", limit=limit, least=least))
         return [{**row, "call": str(row["call"])} for row in rows]
 
@@ -106,13 +106,13 @@ def levels(view: View, _: Selection) -> dict[str, Any]:
     """How the run is cut, and the calls that stay marked; whatever is selected."""
     every, ready = _levels(view)
     coarsest = every[0]
-    each = [
-        {"z": one.z, "bins": one.bins, "rows": one.rows, "lanes_per_row": one.lanes, "ready": one.z <= ready}
-        for one in every
+    levels_ = [
+        {"z": level.z, "bins": level.bins, "rows": level.rows, "lanes_per_row": level.lanes, "ready": level.z <= ready}
+        for level in every
     ]  # fmt: skip
     return {
         "width": coarsest.width,
-        "levels": each,
+        "levels": levels_,
         "source": _source(view),
         "note": _note(view),
         "outliers": outliers(view),
@@ -135,8 +135,8 @@ def tile(view: View, selection: Selection, *, layer: str, z: int, x: int, y: int
         )
     if selection.layers is not None and layer not in selection.layers:
         return encode(_none())
-    is_kept = has_calls(view) and z <= ready
-    if is_kept and selection.files is None and selection.servers is None:
+    is_stored = has_calls(view) and z <= ready
+    if is_stored and selection.files is None and selection.servers is None:
         return encode(_filtered(pyramid(view).tile(layer, z, x, y), selection))
     return encode(_computed(view, replace(selection, layers=(layer,)), level, x, y))
 

@@ -99,26 +99,30 @@ def _word(value: Any) -> str:
 def _trials(space: Space, trials: Sequence[Trial]) -> Table:
     """What was run; what was known before is no trial."""
     rows = [
-        [one.trial, one.stage, one.state, one.score, one.seconds, one.why]
-        + [_word(one.settings.get(dimension.name)) for dimension in space.dimensions]
-        for one in trials
-        if one.state != "known"
+        [trial.trial, trial.stage, trial.state, trial.score, trial.seconds, trial.why]
+        + [_word(trial.settings.get(dimension.name)) for dimension in space.dimensions]
+        for trial in trials
+        if trial.state != "known"
     ]
-    columns = [*COLUMNS, *((one.name, "text") for one in space.dimensions)]
+    columns = [*COLUMNS, *((trial.name, "text") for trial in space.dimensions)]
     return Table(columns, rows, len(rows))
 
 
-def _compared(one: Compared | None) -> list[float | None]:
-    return [one.ratio, one.low, one.high, one.delta, one.p] if one else [None] * len(COMPARED)
+def _compared(compared: Compared | None) -> list[float | None]:
+    return (
+        [compared.ratio, compared.low, compared.high, compared.delta, compared.p]
+        if compared
+        else [None] * len(COMPARED)
+    )
 
 
 def _methods(outcome: Result) -> Table:
     rows = [
         [
-            one.method, one.trials, one.seconds, one.runs, one.failed, one.score, one.runtime,
-            *_compared(one.compared), in_words(one.settings),
+            method.method, method.trials, method.seconds, method.runs, method.failed, method.score, method.runtime,
+            *_compared(method.compared), in_words(method.settings),
         ]
-        for one in outcome.methods
+        for method in outcome.methods
     ]  # fmt: skip
     return Table(METHODS, rows, len(rows))
 

@@ -41,7 +41,7 @@ def document(form: str, runs: Runs, text: str, payload: Payload) -> str:
     """The file. Names of files and programs are nothing but text in it."""
     names = html.escape(", ".join(runs.all))
     packed = payload.packed()
-    left = "".join(f"<p>{html.escape(one)}</p>" for one in payload.omissions())
+    left = "".join(f"<p>{html.escape(omission)}</p>" for omission in payload.omissions())
     rules = policy(inline(form, "script"), inline(form, "style")).replace(OF_SERVERS, "")
     head = (
         f'<meta http-equiv="Content-Security-Policy" content="{html.escape(rules)}">\n'

@@ -103,8 +103,8 @@ def pictures(run: str, file: str = "") -> Iterator[Request]:
 def of_findings(run: str, answers: Mapping[str, Any]) -> Iterator[Request]:
     """All screens of each finding's selection and of each landmark's."""
     overview = answers.get(Request("overview", {"run": run}).key) or {}
-    for one in [*overview.get("landmarks", []), *_findings(run, answers)]:
-        selection = {key: str(text) for key, text in one["selection"].items() if key != "call"}
+    for pointed in [*overview.get("landmarks", []), *_findings(run, answers)]:
+        selection = {key: str(text) for key, text in pointed["selection"].items() if key != "call"}
         if selection:
             yield from _part(run, selection)
 
@@ -113,8 +113,8 @@ def chains(run: str, answers: Mapping[str, Any]) -> Iterator[Request]:
     """What is above, below and beside calls: those that findings stand on, then the slowest."""
     overview = answers.get(Request("overview", {"run": run}).key) or {}
     slowest = answers.get(Request("slowest", {"run": run}).key)
-    calls = [one["selection"].get("call") for one in overview.get("landmarks", [])]
-    calls += [call for one in _findings(run, answers) for call in one["evidence"]]
+    calls = [pointed["selection"].get("call") for pointed in overview.get("landmarks", [])]
+    calls += [call for pointed in _findings(run, answers) for call in pointed["evidence"]]
     calls += [row[0] for row in slowest["rows"][:CALLS]] if slowest else []
     for call in dict.fromkeys(filter(None, calls)):
         request = Request("call", {"run": run, "call": str(call)})

@@ -41,8 +41,8 @@ class Tiles:
                 with suppress(duckdb.ConnectionException):  # closed: it has done its work
                     con.interrupt()
 
-        self._kept: tempfile.TemporaryDirectory[str] | None
-        file, self._kept = in_background(
+        self._temporary: tempfile.TemporaryDirectory[str] | None
+        file, self._temporary = in_background(
             lambda: build.ensure(tables, watched, workers, everything), give_up
         )
         self._con = duckdb.connect(":memory:")
