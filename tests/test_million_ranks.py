@@ -100,7 +100,7 @@ def test_a_landscape(run: million.Many, capsys: pytest.CaptureFixture[str]) -> N
 def test_a_difference(run: million.Many, capsys: pytest.CaptureFixture[str]) -> None:
     text = output(capsys, "diff", run.path, run.path)
     assert is_page(text) and f"without any difference: {run.ranks:,}" in text
-    found = json.loads(said(capsys, "diff", run.path, run.path, "--json", "--top", 3))
+    found = json.loads(output(capsys, "diff", run.path, run.path, "--json", "--top", 3))
     assert [row["seconds_a"] for row in found["whole"][:3]] == pytest.approx(
         [RUN_SECONDS, OWN_SECONDS, OWN_SECONDS], rel=ROUNDED
     )
@@ -116,11 +116,11 @@ def test_a_difference(run: million.Many, capsys: pytest.CaptureFixture[str]) -> 
 def test_other_pages(run: million.Many, capsys: pytest.CaptureFixture[str]) -> None:
     assert is_page(output(capsys, "show", run.path, "--findings"))
     if run.traced:  # these need calls
-        assert is_page(said(capsys, "patterns", run.path))
-        (pattern,) = json.loads(said(capsys, "patterns", run.path, "--json"))["patterns"]
+        assert is_page(output(capsys, "patterns", run.path))
+        (pattern,) = json.loads(output(capsys, "patterns", run.path, "--json"))["patterns"]
         features = pattern["features"]
         assert (features["calls"], features["bytes"]) == (million.WRITES * run.ranks, run.bytes)
-        assert is_page(said(capsys, "query", run.path, "latency breakdown inclusive"))
+        assert is_page(output(capsys, "query", run.path, "latency breakdown inclusive"))
 
 
 @pytest.mark.parametrize("name", ["overview", "breakdown", "files", "slowest", "servers"])

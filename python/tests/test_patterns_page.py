@@ -285,7 +285,7 @@ def test_the_first_calls_of_threads_with_high_numbers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looked_at: int
 ) -> None:
     """Their ids are no doubles any more. Of many threads with few calls each some are looked at."""
-    monkeypatch.setattr(found, "CALLS", looked_at)
+    monkeypatch.setattr(patterns, "CALLS", looked_at)
     threads = [2**23 - 1, 10**5, 2**15]
     calls = [
         written(0, 1000 * n + 100 * k, 100, k, stream=stream, id=stream << 40 | k)

@@ -46,7 +46,7 @@ def words(page: Page) -> list[str]:
     ]
     remarks += [f"{one.knob.name} = {one.text}, for the whole launch" for one in read.launch]
     proofs = StoredVerdicts()
-    for name in (name for name in ours if name in applied):
+    for name in (name for name in by_name if name in applied):
         dead = [
             stack.name
             for stack in provable(by_name[name])
