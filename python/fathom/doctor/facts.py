@@ -94,7 +94,7 @@ def paths() -> Iterator[Finding]:
         if Path(place).is_dir():
             free = numbers.size(shutil.disk_usage(place).free)
             descriptions.append(f"{place} {file_system(Path(place))}, {free} free")
-    yield Finding("paths", "fact", "; ".join(descriptions))
+    yield Finding("places", "fact", "; ".join(descriptions))
 
 
 def file_system(place: Path) -> str:
