@@ -17,9 +17,11 @@ from fathom.analysis import Source, ranklist, statement, summary
 from fathom.analysis.dominance import HOLD, LIKE
 from fathom.analysis.own import has_ranks, own, own_values
 from fathom.analysis.when import when
+from fathom.catalogue.layers import names
 
 OPERATIONS = ("open", "close", "read", "write", "other")
-STACK = ("netcdf", "pnetcdf", "hdf5", "mpiio", "stdio", "aio", "posix", "dfs", "daos")
+#: Layers of I/O, from the program's call down.
+STACK = names("library", "system", "store")
 SECOND = 1e9
 
 

@@ -8,20 +8,13 @@ from fathom.analysis import part, ranklist
 from fathom.analysis.answers import Answers, Library, Operation, Ranks, Time, verdict_of
 from fathom.analysis.own import SECOND
 from fathom.analysis.when import When
+from fathom.catalogue.layers import layers
 from fathom.run.manifest import Manifest, imported_by
 from fathom.text import numbers
 from fathom.text.tables import printable
 
 LAYERS = {
-    "mpiio": "MPI-IO",
-    "posix": "POSIX",
-    "hdf5": "HDF5",
-    "pnetcdf": "PnetCDF",
-    "netcdf": "netCDF",
-    "stdio": "C streams",
-    "aio": "asynchronous I/O",
-    "dfs": "DFS",
-    "daos": "DAOS",
+    layer.name: layer.title for layer in layers() if layer.kind in ("library", "system", "store")
 }
 KINDS = {
     "meta": "metadata",

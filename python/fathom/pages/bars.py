@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from fathom.analysis.latency.ask import Answer
 from fathom.analysis.latency.language import Query
+from fathom.catalogue.layers import layers
 from fathom.errors import UsageError
 from fathom.pages.latency import longest
 from fathom.text.tables import printable
@@ -31,11 +32,7 @@ VIEWS = frozenset({"call", "process", "subcall", "detail"})
 ENDINGS = (".png", ".svg", ".pdf")
 # Okabe and Ito, 2008.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
-OF_LAYERS = {
-    "netcdf": "#CC79A7", "pnetcdf": "#CC79A7", "hdf5": "#0072B2", "mpiio": "#56B4E9", "mpi": "#F0E442",
-    "stdio": "#117733", "aio": "#44AA99", "posix": "#009E73", "threads": "#BBBBBB", "user": "#DDDDDD",
-    "server": "#E69F00", "disk": "#D55E00", "fathom": "#777777",
-}  # fmt: skip
+OF_LAYERS = {layer.name: layer.on_white for layer in layers()}
 
 
 @dataclass(frozen=True)

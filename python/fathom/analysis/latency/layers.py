@@ -7,13 +7,11 @@ import pyarrow as pa
 
 from fathom.analysis.latency.ask import Answer, Question, chosen
 from fathom.analysis.own import SECOND
+from fathom.catalogue.layers import names
 from fathom.run import database
 
 #: From the program's call down; layers of a user's own catalogue stand above.
-STACK = (
-    "netcdf", "pnetcdf", "hdf5", "mpiio", "mpi", "stdio", "aio", "posix", "dfs", "daos", "threads", "user",
-    "server", "disk", "fathom",
-)  # fmt: skip
+STACK = names()
 
 
 def stack(layers: Iterable[str]) -> list[str]:
