@@ -67,7 +67,7 @@ pub struct Plan {
 
 impl Plan {
 	fn secrets(&self) -> Result<Secrets, String> {
-		Secrets::told(self.token.as_deref(), self.munge.as_deref())
+		Secrets::from_options(self.token.as_deref(), self.munge.as_deref())
 	}
 }
 

@@ -23,7 +23,7 @@ struct Proofs {
 
 impl Proofs {
 	fn secrets(&self) -> Result<Secrets, String> {
-		let secrets = Secrets::told(self.token.as_deref(), None)?;
+		let secrets = Secrets::from_options(self.token.as_deref(), None)?;
 		let munge = self.munge.as_ref().map(|socket| Munge::new(socket.as_deref())).transpose()?;
 		Ok(Secrets { munge, ..secrets })
 	}
@@ -201,7 +201,7 @@ fn exported(options: &Forward, secrets: &Secrets) -> Result<Export, String> {
 		}
 		Some(("cephfs", _)) => return Err(format!("{text}: give cephfs:/PATH")),
 		Some((kind, _)) if ["unix", "tcp", "ofi"].contains(&kind) || kind.starts_with("ofi+") => {
-			let shown = Secrets::told(options.behind_token.as_deref(), None)?;
+			let shown = Secrets::from_options(options.behind_token.as_deref(), None)?;
 			Export::Server(text.to_string(), Secrets { munge: secrets.munge.clone(), ..shown })
 		}
 		_ => return Ok(Export::Directory(options.export.clone())),

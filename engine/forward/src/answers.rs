@@ -11,7 +11,7 @@ use crate::connection::Stage;
 use crate::files::Files;
 use crate::queue::Key;
 use crate::server::{Server, deadline};
-use crate::store::said;
+use crate::store::errno_text;
 use crate::traced::{name_of, record};
 
 /// Why a connection is ended.
@@ -39,9 +39,9 @@ impl Server {
 		let Some(pending) = client.find(key.1) else { return false };
 		self.count.repeated += 1;
 		pending.connection = number;
-		self.dues.remove(&(pending.due, key));
+		self.deadlines.remove(&(pending.due, key));
 		pending.due = Instant::now() + deadline(header, &self.settings);
-		self.dues.insert((pending.due, key));
+		self.deadlines.insert((pending.due, key));
 		let answered = pending.answered().filter(|early| *early == Early::Accepted);
 		client.set_answered(key.1, answered);
 		self.pull_again(key);
@@ -64,14 +64,14 @@ impl Server {
 
 	/// What failed: `range` of which file.
 	pub fn fail(&mut self, key: Key, errno: Errno, range: (u64, u64)) {
-		self.fail_with(key, errno.raw_os_error() as u32, range, &said(errno));
+		self.fail_with(key, errno.raw_os_error() as u32, range, &errno_text(errno));
 	}
 
 	pub fn fail_with(&mut self, key: Key, status: u32, range: (u64, u64), why: &str) {
 		let pending = self.clients.get(&key.0).and_then(|client| client.pending().get(&key.1));
 		let Some(pending) = pending else { return };
 		let name = name_of(pending.header.op);
-		let path = said_path(&mut self.files, pending);
+		let path = request_path(&mut self.files, pending);
 		let what = format!("{name} {path} on server {}: {why}", self.settings.name);
 		let mut frame = vec![0; HEADER];
 		frame.extend(encode(&failure(&what, range, Hints::default())));
@@ -81,7 +81,7 @@ impl Server {
 	fn end(&mut self, key: Key, flags: u32, status: u32, mut frame: Vec<u8>, held: usize) {
 		let Some(client) = self.clients.get_mut(&key.0) else { return self.free(key.0, held) };
 		let Some(pending) = client.end(key.1) else { return self.free(key.0, held) };
-		self.dues.remove(&(pending.due, key));
+		self.deadlines.remove(&(pending.due, key));
 		self.unfinished.remove(&(pending.arrived.at, key));
 		record(&mut self.files, &pending, status, self.settings.mount.as_deref());
 		Header { flags, status, ..reply_header(&pending.header) }.seal(&mut frame);
@@ -92,7 +92,7 @@ impl Server {
 			None => self.send_held(key, pending.connection, frame, held),
 			Some(_) => self.free(key.0, held),
 		}
-		self.feed_hungry(); // another one is the oldest now
+		self.resume_waiting_for_pool(); // another one is the oldest now
 	}
 
 	/// An answer before the request is done.
@@ -148,8 +148,8 @@ impl Server {
 }
 
 /// The path that a request is about, from the exported root, as far as it is known.
-pub fn said_path(files: &mut Files, pending: &Pending) -> String {
-	let said = match &pending.request {
+pub fn request_path(files: &mut Files, pending: &Pending) -> String {
+	let relative = match &pending.request {
 		Request::Lookup { path, .. } | Request::Open { path, .. } => Some(path),
 		Request::Rename { path, .. } | Request::Link { path, .. } => Some(path),
 		Request::Unlink { path, .. } | Request::Mkdir { path, .. } => Some(path),
@@ -157,9 +157,9 @@ pub fn said_path(files: &mut Files, pending: &Pending) -> String {
 		Request::Mknod { path, .. } => Some(path),
 		_ => None,
 	};
-	let said = said.map(|path| String::from_utf8_lossy(&path.0).into_owned());
+	let relative = relative.map(|path| String::from_utf8_lossy(&path.0).into_owned());
 	let path = files.get(&pending.handle).map(|file| file.path.clone()).unwrap_or_default();
-	[path, said.unwrap_or_default()].join("/").trim_matches('/').to_owned()
+	[path, relative.unwrap_or_default()].join("/").trim_matches('/').to_owned()
 }
 
 /// The reply to a request, with status 0.

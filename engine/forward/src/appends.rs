@@ -4,8 +4,8 @@ use fathom_wire::number::{hint, limit, reserve};
 use fathom_wire::{Extent, Gap, Handle, Wanted};
 use rustix::io::Errno;
 
+use crate::append_owner::{Asker, OwnerRequest};
 use crate::client::{Doing, Writing};
-use crate::owner::{Ask, Asker};
 use crate::queue::{Access, Key};
 use crate::server::{Server, Trouble};
 
@@ -41,7 +41,7 @@ impl Server {
 		}
 		self.enqueue(key, handle, Access::Write, Vec::new());
 		self.pump(handle);
-		self.ask(handle);
+		self.exchange_with_owner(handle);
 		Ok(())
 	}
 
@@ -75,7 +75,11 @@ impl Server {
 	pub fn cut_end(&mut self, key: Key, handle: Handle, size: u64) {
 		let shared = self.pending(key).is_some_and(|p| p.hints.has(hint::APPEND_SHARED));
 		let flags = reserve::CUT | if shared { reserve::SHARED } else { 0 };
-		self.ask_owner(handle, Asker::Cut(key), Ask { flags, size, ..Ask::default() });
+		self.ask_owner(
+			handle,
+			Asker::Cut(key),
+			OwnerRequest { flags, size, ..OwnerRequest::default() },
+		);
 	}
 
 	/// The size is known: who waited for it can be given extents.
@@ -89,30 +93,34 @@ impl Server {
 				waiting.into_iter().for_each(|key| self.unplaced(key, &trouble));
 			}
 		}
-		self.ask(handle);
+		self.exchange_with_owner(handle);
 		self.pump(handle);
 	}
 
 	/// Ask the owner for what appends wait for, and tell it what is done: all at once, one question at a time.
-	fn ask(&mut self, handle: Handle) {
+	fn exchange_with_owner(&mut self, handle: Handle) {
 		let Some(file) = self.files.get(&handle) else { return };
 		let end = &mut file.end;
 		let wants = end.at.is_some() && !end.waiting.is_empty();
-		if end.asking.is_some() || (!wants && end.told.is_empty()) {
+		if end.asking.is_some() || (!wants && end.outcomes.is_empty()) {
 			return;
 		}
 		let size = end.at.unwrap_or(0);
 		let most = if wants { end.waiting.len().min(MOST) } else { 0 };
 		let keys: Vec<Key> = end.waiting.drain(..most).collect();
-		let told: Vec<Gap> = end.told.drain(..end.told.len().min(MOST)).collect();
+		let outcomes: Vec<Gap> = end.outcomes.drain(..end.outcomes.len().min(MOST)).collect();
 		// an append is told of as a whole: its last line goes last
 		let written =
-			if end.told.is_empty() { std::mem::take(&mut end.written) } else { Vec::new() };
+			if end.outcomes.is_empty() { std::mem::take(&mut end.written) } else { Vec::new() };
 		let wanted: Vec<Wanted> = keys.iter().map(|key| self.wanted(*key)).collect();
 		if let Some(file) = self.files.get(&handle) {
 			file.end.asking = Some((wanted.clone(), written));
 		}
-		self.ask_owner(handle, Asker::Here(handle), Ask { flags: 0, size, wanted, told });
+		self.ask_owner(
+			handle,
+			Asker::Local(handle),
+			OwnerRequest { flags: 0, size, wanted, outcomes },
+		);
 	}
 
 	fn wanted(&mut self, key: Key) -> Wanted {
@@ -144,7 +152,7 @@ impl Server {
 		for key in written {
 			self.end_write(key, offsets.as_ref().err());
 		}
-		self.ask(handle);
+		self.exchange_with_owner(handle);
 		self.leave_end(handle);
 		self.pump(handle);
 	}
@@ -185,11 +193,11 @@ impl Server {
 		let (client, seq) = key;
 		for (extent, errno) in failed {
 			let (offset, length) = (extent.offset, extent.length);
-			file.end.told.push(Gap { offset, length, client, seq, errno: *errno });
+			file.end.outcomes.push(Gap { offset, length, client, seq, errno: *errno });
 		}
-		file.end.told.push(Gap { client, seq, ..Gap::default() });
+		file.end.outcomes.push(Gap { client, seq, ..Gap::default() });
 		file.end.written.push(key);
-		self.ask(handle);
+		self.exchange_with_owner(handle);
 	}
 
 	/// Nobody here holds a file that was appended to: its owner need not count on more.
@@ -201,7 +209,7 @@ impl Server {
 		}
 		file.end.at = None;
 		file.end.asking = Some(Default::default());
-		let ask = Ask { flags: reserve::LEFT, ..Ask::default() };
-		self.ask_owner(handle, Asker::Here(handle), ask);
+		let request = OwnerRequest { flags: reserve::LEFT, ..OwnerRequest::default() };
+		self.ask_owner(handle, Asker::Local(handle), request);
 	}
 }

@@ -34,9 +34,9 @@ pub struct Secrets {
 
 impl Secrets {
 	/// As `FATHOM_FORWARD_TOKEN` and `FATHOM_FORWARD_MUNGE` say them.
-	pub fn told(token: Option<&Path>, munge: Option<&str>) -> Result<Secrets, String> {
+	pub fn from_options(token: Option<&Path>, munge: Option<&str>) -> Result<Secrets, String> {
 		let token = token.map(read_token).transpose()?;
-		Ok(Secrets { token, munge: munge.map(Munge::told).transpose()? })
+		Ok(Secrets { token, munge: munge.map(Munge::from_option).transpose()? })
 	}
 }
 

@@ -42,7 +42,7 @@ pub struct Cache {
 struct File {
 	/// Size, and times of change, that the blocks are of.
 	stamp: Option<(u64, Time, Time)>,
-	kept: BTreeMap<u64, Block>,
+	blocks: BTreeMap<u64, Block>,
 	filling: BTreeMap<u64, Filling>,
 	touched: VecDeque<u64>,
 }
@@ -61,13 +61,13 @@ struct Filling {
 	stale: bool,
 }
 
-/// What to do for a small read.
+/// How a small read gets its bytes.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum ReadPlan {
 	/// It has its bytes; the block behind them is to be read too.
-	Kept(Option<u64>),
+	Hit(Option<u64>),
 	/// It goes on when a block is there, which is to be read if it is not being read.
-	Waits(Option<u64>),
+	Wait(Option<u64>),
 	/// It is read from the store.
 	Direct,
 }
@@ -82,51 +82,57 @@ impl Cache {
 	}
 
 	/// A small read begins.
-	pub fn read(&mut self, key: Key, handle: Handle, parts: &[Extent], into: &mut [u8]) -> Way {
+	pub fn read(
+		&mut self,
+		key: Key,
+		handle: Handle,
+		parts: &[Extent],
+		into: &mut [u8],
+	) -> ReadPlan {
 		let blocks = |part: &Extent| part.offset / BLOCK..=part.end().max(1).div_ceil(BLOCK) - 1;
 		let wanted = || parts.iter().filter(|part| part.length > 0).flat_map(blocks);
 		if self.most < BLOCK as usize || wanted().next().is_none() {
-			return Way::Direct;
+			return ReadPlan::Direct;
 		}
 		self.drop_old(&handle);
 		let file = self.files.entry(handle).or_default();
-		if let Some(missing) = wanted().find(|block| !file.kept.contains_key(block)) {
+		if let Some(missing) = wanted().find(|block| !file.blocks.contains_key(block)) {
 			if let Some(filling) = file.filling.get_mut(&missing) {
 				if filling.stale {
-					return Way::Direct;
+					return ReadPlan::Direct;
 				}
 				filling.waiting.push(key);
-				return Way::Waits(None);
+				return ReadPlan::Wait(None);
 			}
 			let again = file.touched.contains(&missing);
 			file.touch(missing);
 			let fill = if again { self.fill(handle, missing, vec![key], 1) } else { None };
-			return fill.map_or(Way::Direct, |block| Way::Waits(Some(block)));
+			return fill.map_or(ReadPlan::Direct, |block| ReadPlan::Wait(Some(block)));
 		}
 		let mut rest = into;
 		for part in parts {
 			let (now, later) = rest.split_at_mut(part.length as usize);
 			if !file.copy(part, now) {
-				return Way::Direct; // it meets the end of the file
+				return ReadPlan::Direct; // it meets the end of the file
 			}
 			rest = later;
 		}
 		self.hits += 1;
 		self.hit_bytes += parts.iter().map(|part| part.length).sum::<u64>();
 		let last = wanted().max().unwrap_or(0);
-		Way::Kept(self.used(handle, last))
+		ReadPlan::Hit(self.used(handle, last))
 	}
 
 	/// A block was read from; whether the next one is to be read too.
 	fn used(&mut self, handle: Handle, block: u64) -> Option<u64> {
 		self.clock += 1;
 		let file = self.files.get_mut(&handle)?;
-		let kept = file.kept.get_mut(&block)?;
-		kept.used = self.clock;
-		kept.hits += 1;
-		let whole = kept.data.len() as u64 == BLOCK;
-		let (hits, next) = (kept.hits, block + 1);
-		let there = file.kept.contains_key(&next) || file.filling.contains_key(&next);
+		let cached = file.blocks.get_mut(&block)?;
+		cached.used = self.clock;
+		cached.hits += 1;
+		let whole = cached.data.len() as u64 == BLOCK;
+		let (hits, next) = (cached.hits, block + 1);
+		let there = file.blocks.contains_key(&next) || file.filling.contains_key(&next);
 		let wanted = hits == REGULAR && whole && !there;
 		if wanted { self.fill(handle, next, Vec::new(), AHEAD) } else { None }
 	}
@@ -160,17 +166,17 @@ impl Cache {
 		let Some(file) = self.files.get_mut(&handle) else { return (Vec::new(), false) };
 		let Some(filling) = file.filling.remove(&block) else { return (Vec::new(), false) };
 		self.filling -= 1;
-		let kept = data.filter(|data| !filling.stale && !data.is_empty());
-		let is_kept = kept.is_some();
-		if let Some(data) = kept {
+		let retained = data.filter(|data| !filling.stale && !data.is_empty());
+		let is_retained = retained.is_some();
+		if let Some(data) = retained {
 			self.clock += 1;
 			self.bytes += data.len();
 			let read = Block { data, read: Instant::now(), used: self.clock, hits: 0 };
-			file.kept.insert(block, read);
+			file.blocks.insert(block, read);
 			self.make_room();
 		}
 		self.forget_empty(&handle);
-		(filling.waiting, is_kept)
+		(filling.waiting, is_retained)
 	}
 
 	/// These bytes were written, or may be. What is shorter than a block may have become longer.
@@ -179,7 +185,8 @@ impl Cache {
 			let (from, to) = (block * BLOCK, (block + 1) * BLOCK);
 			extents.iter().any(|e| e.length > 0 && e.offset < to && from < e.end())
 		};
-		let lost = |block: &u64, kept: &Block| touches(*block) || (kept.data.len() as u64) < BLOCK;
+		let lost =
+			|block: &u64, cached: &Block| touches(*block) || (cached.data.len() as u64) < BLOCK;
 		self.lose(&handle, lost, touches);
 		if let Some(file) = self.files.get_mut(&handle) {
 			file.touched.retain(|block| !touches(*block));
@@ -204,7 +211,7 @@ impl Cache {
 	}
 
 	fn drop_old(&mut self, handle: &Handle) {
-		self.lose(handle, |_, kept| kept.read.elapsed() > FRESH, |_| false);
+		self.lose(handle, |_, cached| cached.read.elapsed() > FRESH, |_| false);
 	}
 
 	/// Blocks that are not kept any more, and those of what is being read that will not be.
@@ -216,9 +223,9 @@ impl Cache {
 	) {
 		let Some(file) = self.files.get_mut(handle) else { return };
 		let bytes = &mut self.bytes;
-		file.kept.retain(|block, kept| {
-			let keep = !lost(block, kept);
-			*bytes -= if keep { 0 } else { kept.data.len() };
+		file.blocks.retain(|block, cached| {
+			let keep = !lost(block, cached);
+			*bytes -= if keep { 0 } else { cached.data.len() };
 			keep
 		});
 		for (block, filling) in &mut file.filling {
@@ -230,7 +237,7 @@ impl Cache {
 	fn make_room(&mut self) {
 		while self.bytes + self.filling * BLOCK as usize > self.most {
 			let blocks = self.files.iter().flat_map(|(handle, file)| {
-				file.kept.iter().map(|(block, kept)| (kept.used, *handle, *block))
+				file.blocks.iter().map(|(block, cached)| (cached.used, *handle, *block))
 			});
 			let Some((_, handle, block)) = blocks.min() else { return };
 			self.lose(&handle, |number, _| *number == block, |_| false);
@@ -239,7 +246,7 @@ impl Cache {
 
 	/// A file of which nothing is kept is known as long as it is one of not too many.
 	fn forget_empty(&mut self, handle: &Handle) {
-		let empty = |file: &File| file.kept.is_empty() && file.filling.is_empty();
+		let empty = |file: &File| file.blocks.is_empty() && file.filling.is_empty();
 		if self.files.len() > FILES && self.files.get(handle).is_some_and(empty) {
 			self.files.retain(|_, file| !empty(file));
 		}
@@ -262,7 +269,7 @@ impl File {
 		while !rest.is_empty() {
 			let from = (at % BLOCK) as usize;
 			let length = rest.len().min(BLOCK as usize - from);
-			let Some(block) = self.kept.get(&(at / BLOCK)) else { return false };
+			let Some(block) = self.blocks.get(&(at / BLOCK)) else { return false };
 			let Some(bytes) = block.data.get(from..from + length) else { return false };
 			let (now, later) = rest.split_at_mut(length);
 			now.copy_from_slice(bytes);
@@ -295,17 +302,17 @@ mod tests {
 		for at in (0..END).step_by(4096) {
 			let length = 4096.min(END - at);
 			let mut into = vec![0; length as usize];
-			let mut way = cache.read((1, at), FILE, &[extent(at, length)], &mut into);
-			while let Way::Waits(Some(block)) = way {
+			let mut plan = cache.read((1, at), FILE, &[extent(at, length)], &mut into);
+			while let ReadPlan::Wait(Some(block)) = plan {
 				fills.push(block);
 				assert!(cache.filled(FILE, block, Some(block_of(&file, block))).1);
-				way = cache.read((1, at), FILE, &[extent(at, length)], &mut into);
+				plan = cache.read((1, at), FILE, &[extent(at, length)], &mut into);
 			}
-			if let Way::Kept(Some(block)) = way {
+			if let ReadPlan::Hit(Some(block)) = plan {
 				fills.push(block);
 				assert_eq!(cache.filled(FILE, block, Some(block_of(&file, block))).0, []);
 			}
-			assert!(way == Way::Direct || into == [7; 4096][..into.len()], "{at}");
+			assert!(plan == ReadPlan::Direct || into == [7; 4096][..into.len()], "{at}");
 		}
 		assert_eq!(fills, [0, 1, 2, 3]);
 		assert_eq!(cache.hits, END.div_ceil(4096) - 1);
@@ -316,20 +323,20 @@ mod tests {
 		let (mut cache, mut byte) = (Cache::new(8 << 20), [0]);
 		for block in 0..20 {
 			for at in [0, 1] {
-				let way = cache.read((1, 1), FILE, &[extent(block * BLOCK + at, 1)], &mut byte);
-				assert_eq!(way == Way::Direct, at == 0);
+				let plan = cache.read((1, 1), FILE, &[extent(block * BLOCK + at, 1)], &mut byte);
+				assert_eq!(plan == ReadPlan::Direct, at == 0);
 			}
 			cache.filled(FILE, block, Some(vec![1; BLOCK as usize]));
 			assert!(cache.bytes() <= 8 << 20);
 		}
-		let kept: Vec<u64> = cache.files[&FILE].kept.keys().copied().collect();
-		assert_eq!(kept, (12..20).collect::<Vec<_>>());
+		let blocks: Vec<u64> = cache.files[&FILE].blocks.keys().copied().collect();
+		assert_eq!(blocks, (12..20).collect::<Vec<_>>());
 	}
 
 	#[test]
 	fn an_open_drops_what_may_have_been_changed_elsewhere() {
 		let mut cache = Cache::new(8 << 20);
-		let kept = |cache: &mut Cache| {
+		let fill_block = |cache: &mut Cache| {
 			let mut byte = [0];
 			for _ in 0..2 {
 				cache.read((1, 1), FILE, &[extent(0, 1)], &mut byte);
@@ -339,12 +346,12 @@ mod tests {
 		let at = |seconds| Time { seconds, nanoseconds: 0 };
 		let old = Attr { size: 5, ctime: at(100), ..Attr::default() };
 		cache.opened(FILE, &old, at(200));
-		kept(&mut cache);
+		fill_block(&mut cache);
 		cache.opened(FILE, &old, at(201));
 		assert_eq!(cache.bytes(), BLOCK as usize);
 		cache.opened(FILE, &Attr { ctime: at(190), ..old.clone() }, at(202));
 		assert_eq!(cache.bytes(), 0);
-		kept(&mut cache);
+		fill_block(&mut cache);
 		cache.opened(FILE, &Attr { ctime: at(202), ..old }, at(203)); // changed a moment ago
 		assert_eq!(cache.bytes(), 0);
 	}
@@ -353,8 +360,8 @@ mod tests {
 	#[test]
 	fn reads_are_what_a_plain_file_says_whatever_is_written_meanwhile() {
 		let (mut cache, mut file) = (Cache::new(8 << 20), vec![0; END as usize]);
-		let (mut fills, mut kept) = (Vec::<(u64, Vec<u8>)>::new(), 0);
-		let mut next = crate::chance::from(99);
+		let (mut fills, mut hits) = (Vec::<(u64, Vec<u8>)>::new(), 0);
+		let mut next = crate::test_rng::from(99);
 		for step in 0..30_000u64 {
 			let (offset, length) = (next(6) * (BLOCK / 2) + next(5), 1 + next(200));
 			match next(20) {
@@ -375,19 +382,19 @@ mod tests {
 				_ => {
 					let mut into = vec![0; length as usize];
 					match cache.read((1, step), FILE, &[extent(offset, length)], &mut into) {
-						Way::Kept(fill) => {
+						ReadPlan::Hit(fill) => {
 							assert_eq!(into, file[offset as usize..][..length as usize], "{step}");
-							kept += 1;
+							hits += 1;
 							fills.extend(fill.map(|block| (block, block_of(&file, block))));
 						}
-						Way::Waits(fill) => {
+						ReadPlan::Wait(fill) => {
 							fills.extend(fill.map(|block| (block, block_of(&file, block))));
 						}
-						Way::Direct => {}
+						ReadPlan::Direct => {}
 					}
 				}
 			}
 		}
-		assert!(kept > 1000, "{kept}");
+		assert!(hits > 1000, "{hits}");
 	}
 }

@@ -5,10 +5,10 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use fathom_wire::number::open;
 use fathom_wire::{Attr, Extent, Handle, Reply, Request, Time};
 
-use crate::cache::{BLOCK, Way};
+use crate::cache::{BLOCK, ReadPlan};
 use crate::client::Doing;
 use crate::queue::Key;
-use crate::server::{Done, Got, Server, Trouble};
+use crate::server::{Done, ReadFrame, Server, Trouble};
 use crate::store::{Object, Store};
 
 impl Server {
@@ -25,16 +25,16 @@ impl Server {
 		handle: Handle,
 		parts: &[Extent],
 		head: usize,
-		mut got: Got,
-	) -> Option<Got> {
+		mut got: ReadFrame,
+	) -> Option<ReadFrame> {
 		match self.cache.read(key, handle, parts, &mut got.frame[head..]) {
-			Way::Direct => return Some(got),
-			Way::Kept(ahead) => {
+			ReadPlan::Direct => return Some(got),
+			ReadPlan::Hit(ahead) => {
 				ahead.into_iter().for_each(|block| self.read_block(key, handle, block));
 				got.parts = parts.iter().map(|part| (part.length, part.length)).collect();
-				self.done_here.push_back((Instant::now(), Done::Read(key, got)));
+				self.done_inline.push_back((Instant::now(), Done::Read(key, got)));
 			}
-			Way::Waits(block) => {
+			ReadPlan::Wait(block) => {
 				self.buffers.give_back(got.frame);
 				block.into_iter().for_each(|block| self.read_block(key, handle, block));
 				self.free(key.0, got.held);
@@ -62,17 +62,22 @@ impl Server {
 
 	/// A block was read: who waited for it goes on, from the store where it is not kept.
 	pub fn filled(&mut self, handle: Handle, block: u64, data: Option<Vec<u8>>) {
-		let (waiting, kept) = self.cache.filled(handle, block, data);
+		let (waiting, retained) = self.cache.filled(handle, block, data);
 		for key in waiting {
 			if let Some(Doing::Reading(reading)) = self.pending(key).map(|p| &mut p.doing) {
-				reading.direct |= !kept;
+				reading.direct |= !retained;
 			}
 			self.read_on(key);
 		}
 	}
 
 	/// A request that may have changed a file's size is done, or has failed; or it has opened the file.
-	pub fn check_cache(&mut self, key: Key, met: Option<Handle>, result: &Result<Reply, Trouble>) {
+	pub fn check_cache(
+		&mut self,
+		key: Key,
+		target: Option<Handle>,
+		result: &Result<Reply, Trouble>,
+	) {
 		let Some(pending) = self.pending(key) else { return };
 		let (handle, resizes) = match &pending.request {
 			Request::SetAttr { handle, .. } => (*handle, true),
@@ -82,7 +87,7 @@ impl Server {
 		if resizes {
 			self.cache.changed(handle);
 		}
-		if let (Some(handle), Ok(Reply::Open { attr, .. })) = (met, result) {
+		if let (Some(handle), Ok(Reply::Open { attr, .. })) = (target, result) {
 			self.check_stamp(handle, attr);
 		}
 	}

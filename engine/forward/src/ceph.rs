@@ -14,8 +14,8 @@ use rustix::fs::{FileType, OFlags};
 use rustix::io::Errno;
 
 use crate::accesses::Accesses;
-use crate::directory::said;
-use crate::journal::{OWN, Page, Shelf};
+use crate::directory::errno_text;
+use crate::journal::{JournalFile, JournalStore, OWN};
 use crate::queue::MOST;
 use crate::server::{DRAIN, Trouble};
 use crate::stripes::Striping;
@@ -103,8 +103,8 @@ fn within<T: Send + 'static>(
 	limit: Duration,
 	work: impl FnOnce() -> T + Send + 'static,
 ) -> Option<T> {
-	let (told, done) = mpsc::channel();
-	std::thread::spawn(move || told.send(work()));
+	let (sender, done) = mpsc::channel();
+	std::thread::spawn(move || sender.send(work()));
 	done.recv_timeout(limit).ok()
 }
 
@@ -132,7 +132,7 @@ impl Ceph {
 		Ok(root)
 	}
 
-	pub fn shelf(&self) -> Arc<dyn Shelf> {
+	pub fn journal_store(&self) -> Arc<dyn JournalStore> {
 		Arc::new(Journals { root: self.root.clone() })
 	}
 
@@ -140,7 +140,7 @@ impl Ceph {
 		let mount = self.mount.clone();
 		let ended = within(DRAIN, move || mount.end()).unwrap_or(Err(Errno::TIMEDOUT));
 		ended.map_err(|errno| {
-			let why = format!("CephFS has not taken all that was written: {}", said(errno));
+			let why = format!("CephFS has not taken all that was written: {}", errno_text(errno));
 			Trouble::new(errno, why)
 		})
 	}
@@ -176,11 +176,11 @@ impl Ceph {
 		wish: Striping,
 	) -> Result<(Object, Attr, bool)> {
 		let creates = u32::from(how.0 & open::CREATE != 0);
-		let opened = || self.open_or_make(dir, path, how, wish);
+		let opened = || self.open_or_create(dir, path, how, wish);
 		self.accesses.access(Access::Open, NOWHERE, creates, opened)
 	}
 
-	fn open_or_make(
+	fn open_or_create(
 		&self,
 		dir: &Object,
 		path: &Text,
@@ -192,8 +192,8 @@ impl Ceph {
 			if flags & open::CREATE != 0 && !path.0.is_empty() {
 				let (parent, name) = parent(dir, &path.0)?;
 				let access = if writes { OFlags::RDWR } else { OFlags::RDONLY };
-				let made = (access | OFlags::CREATE | OFlags::EXCL).bits() as i32;
-				match parent.create(&name, mode & 0o7777, made) {
+				let create_flags = (access | OFlags::CREATE | OFlags::EXCL).bits() as i32;
+				match parent.create(&name, mode & 0o7777, create_flags) {
 					Err(Errno::EXIST) if flags & open::EXCLUSIVE == 0 => {}
 					Err(errno) => return Err(errno),
 					Ok((inode, file, stat)) => {
@@ -209,7 +209,7 @@ impl Ceph {
 				// removed by another meanwhile: made anew
 				Err(Errno::NOENT) if flags & open::CREATE != 0 => {}
 				Err(errno) => return Err(errno),
-				Ok((inode, stat)) => return open_found(inode, &stat, flags),
+				Ok((inode, stat)) => return open_existing(inode, &stat, flags),
 			}
 		}
 		Err(Errno::NOENT)
@@ -278,18 +278,18 @@ impl Ceph {
 	}
 
 	pub fn mkdir(&self, dir: &Object, path: &Text, mode: u32) -> Result<(Object, Attr)> {
-		self.made(Access::Mkdir, dir, path, |dir, name| dir.mkdir(name, mode & 0o7777))
+		self.create_named(Access::Mkdir, dir, path, |dir, name| dir.mkdir(name, mode & 0o7777))
 	}
 
 	pub fn mknod(&self, dir: &Object, path: &Text, mode: u32, rdev: u64) -> Result<(Object, Attr)> {
-		self.made(Access::Mknod, dir, path, |dir, name| dir.mknod(name, mode, rdev))
+		self.create_named(Access::Mknod, dir, path, |dir, name| dir.mknod(name, mode, rdev))
 	}
 
 	pub fn symlink(&self, dir: &Object, path: &Text, target: &Text) -> Result<(Object, Attr)> {
-		self.made(Access::Symlink, dir, path, |dir, name| dir.symlink(name, &target.0))
+		self.create_named(Access::Symlink, dir, path, |dir, name| dir.symlink(name, &target.0))
 	}
 
-	fn made(
+	fn create_named(
 		&self,
 		what: Access,
 		dir: &Object,
@@ -330,16 +330,16 @@ impl Ceph {
 	}
 
 	pub fn stat_fs(&self, object: &Object) -> Result<Reply> {
-		let said = self.accesses.access(Access::StatVfs, NOWHERE, 0, || object.inode.stat_fs())?;
+		let stat = self.accesses.access(Access::StatVfs, NOWHERE, 0, || object.inode.stat_fs())?;
 		Ok(Reply::StatFs {
-			bsize: said.bsize,
-			frsize: said.frsize,
-			blocks: said.blocks,
-			bfree: said.bfree,
-			bavail: said.bavail,
-			files: said.files,
-			ffree: said.ffree,
-			namemax: said.namemax as u32,
+			bsize: stat.bsize,
+			frsize: stat.frsize,
+			blocks: stat.blocks,
+			bfree: stat.bfree,
+			bavail: stat.bavail,
+			files: stat.files,
+			ffree: stat.ffree,
+			namemax: stat.namemax as u32,
 		})
 	}
 
@@ -387,7 +387,7 @@ fn components(path: &[u8]) -> Result<impl DoubleEndedIterator<Item = Vec<u8>>> {
 }
 
 /// Why a name was not found: in what is no directory, libcephfs says that it may not be looked for.
-fn unfound(dir: &Inode, errno: Errno) -> Errno {
+fn lookup_errno(dir: &Inode, errno: Errno) -> Errno {
 	let is_file = || dir.stat().is_ok_and(|stat| !is(&stat, FileType::Directory));
 	if errno == Errno::ACCESS && is_file() { Errno::NOTDIR } else { errno }
 }
@@ -405,7 +405,7 @@ fn walk(dir: &Arc<Inode>, path: &[u8], follow: bool) -> Result<(Arc<Inode>, Stat
 			b".." => drop(above.pop()),
 			_ => {
 				let here = above.last().ok_or(Errno::XDEV)?;
-				let (next, stat) = here.lookup(&name).map_err(|errno| unfound(here, errno))?;
+				let (next, stat) = here.lookup(&name).map_err(|errno| lookup_errno(here, errno))?;
 				let goes_on = follow || directory || !rest.is_empty();
 				if !(goes_on && is(&stat, FileType::Symlink)) {
 					above.push(Arc::new(next));
@@ -420,11 +420,11 @@ fn walk(dir: &Arc<Inode>, path: &[u8], follow: bool) -> Result<(Arc<Inode>, Stat
 			}
 		}
 	}
-	let found = above.pop().ok_or(Errno::XDEV)?;
-	let stat = found.stat()?;
+	let inode = above.pop().ok_or(Errno::XDEV)?;
+	let stat = inode.stat()?;
 	match directory && !is(&stat, FileType::Directory) {
 		true => Err(Errno::NOTDIR),
-		false => Ok((found, stat)),
+		false => Ok((inode, stat)),
 	}
 }
 
@@ -441,7 +441,7 @@ fn parent(dir: &Object, path: &[u8]) -> Result<(Arc<Inode>, Vec<u8>)> {
 	}
 }
 
-fn open_found(inode: Arc<Inode>, stat: &Stat, flags: u32) -> Result<(Object, Attr, bool)> {
+fn open_existing(inode: Arc<Inode>, stat: &Stat, flags: u32) -> Result<(Object, Attr, bool)> {
 	let writes = flags & open::WRITE != 0;
 	match FileType::from_raw_mode(u32::from(stat.mode)) {
 		FileType::Symlink => return Err(Errno::LOOP),
@@ -529,7 +529,7 @@ struct Journals {
 }
 
 /// One that is open, and its end.
-struct Behind {
+struct OpenJournal {
 	file: Opened,
 	end: u64,
 }
@@ -539,35 +539,35 @@ impl Journals {
 	fn directory(&self) -> Result<Inode> {
 		let inside = |above: &Inode, name: &[u8]| match above.mkdir(name, 0o700) {
 			Err(Errno::EXIST) => above.lookup(name).map(|(inode, _)| inode),
-			made => made.map(|(inode, _)| inode),
+			created => created.map(|(inode, _)| inode),
 		};
 		inside(&inside(&self.root, OWN.as_bytes())?, b"appends")
 	}
 
-	fn found(&self, name: &str) -> Result<Option<(Inode, Stat)>> {
-		let found = (self.root.lookup(OWN.as_bytes()))
+	fn find_journal(&self, name: &str) -> Result<Option<(Inode, Stat)>> {
+		let journal = (self.root.lookup(OWN.as_bytes()))
 			.and_then(|(own, _)| own.lookup(b"appends"))
 			.and_then(|(all, _)| all.lookup(name.as_bytes()));
-		match found {
+		match journal {
 			Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
-			found => found.map(Some),
+			journal => journal.map(Some),
 		}
 	}
 }
 
-impl Shelf for Journals {
+impl JournalStore for Journals {
 	fn read(&self, name: &str) -> Result<Option<Vec<u8>>> {
-		let Some((inode, stat)) = self.found(name)? else { return Ok(None) };
+		let Some((inode, stat)) = self.find_journal(name)? else { return Ok(None) };
 		let mut text = vec![0; stat.size as usize];
 		let read = inode.open(OFlags::RDONLY.bits() as i32)?.read(&mut text, 0)?;
 		text.truncate(read);
 		Ok(Some(text))
 	}
 
-	fn open(&self, name: &str) -> Result<Box<dyn Page>> {
+	fn open(&self, name: &str) -> Result<Box<dyn JournalFile>> {
 		let flags = (OFlags::WRONLY | OFlags::CREATE).bits() as i32;
 		let (_, file, stat) = self.directory()?.create(name.as_bytes(), 0o600, flags)?;
-		Ok(Box::new(Behind { file, end: stat.size }))
+		Ok(Box::new(OpenJournal { file, end: stat.size }))
 	}
 
 	fn rename(&self, name: &str, to: &str) -> Result<()> {
@@ -576,14 +576,14 @@ impl Shelf for Journals {
 	}
 
 	fn remove(&self, name: &str) -> Result<()> {
-		match self.found(name)? {
+		match self.find_journal(name)? {
 			Some(_) => self.directory()?.remove(name.as_bytes(), false),
 			None => Ok(()),
 		}
 	}
 }
 
-impl Page for Behind {
+impl JournalFile for OpenJournal {
 	fn add(&mut self, text: &[u8]) -> Result<()> {
 		self.file.write(&[text], self.end)?;
 		self.end += text.len() as u64;

@@ -8,9 +8,9 @@ use fathom_wire::number::op;
 use fathom_wire::{Extent, Failed, Handle, Header, Hints, Reply, Request};
 
 use crate::Map;
-use crate::calling::Calling;
+use crate::plugin_ops::PluginCall;
 use crate::pulls::Pulls;
-use crate::relaying::{Elsewhere, Relaying};
+use crate::remote_locks::{Relaying, RemoteLocks};
 use crate::server::Trouble;
 
 /// Most failed ranges that are kept apart; beyond, one of the whole file stands for them.
@@ -31,11 +31,11 @@ pub struct Client {
 	/// Requests that wait for a lock.
 	pub parked: BTreeSet<u64>,
 	/// Its locks on files of other servers.
-	pub elsewhere: Elsewhere,
+	pub remote_locks: RemoteLocks,
 	/// Another server, that stripes files over this one too.
 	pub is_peer: bool,
 	/// Since when it has none.
-	pub alone: Option<Instant>,
+	pub idle_since: Option<Instant>,
 	ledger: Vec<Failed>,
 }
 
@@ -98,18 +98,18 @@ impl Client {
 	}
 
 	/// What it was not told yet of a file (the root's handle: of all), at most so many, and whether there is more.
-	pub fn tell(&mut self, handle: Handle, most: usize) -> (Vec<Failed>, bool) {
+	pub fn take_failures(&mut self, handle: Handle, most: usize) -> (Vec<Failed>, bool) {
 		let asked = |f: &Failed| handle == Handle::ROOT || f.handle == handle;
-		let (told, kept): (Vec<_>, Vec<_>) = self.ledger.drain(..).partition(asked);
-		let mut told = told.into_iter();
-		let now = told.by_ref().take(most).collect();
-		let later: Vec<_> = told.collect();
+		let (selected, others): (Vec<_>, Vec<_>) = self.ledger.drain(..).partition(asked);
+		let mut selected = selected.into_iter();
+		let now = selected.by_ref().take(most).collect();
+		let later: Vec<_> = selected.collect();
 		let more = !later.is_empty();
-		self.ledger = later.into_iter().chain(kept).collect();
+		self.ledger = later.into_iter().chain(others).collect();
 		(now, more)
 	}
 
-	pub fn untold(&self) -> &[Failed] {
+	pub fn unreported(&self) -> &[Failed] {
 		&self.ledger
 	}
 }
@@ -135,8 +135,8 @@ pub struct Pending {
 	/// Where its answer goes: the connection that last sent it.
 	pub connection: u64,
 	pub handle: Handle,
-	/// The file that an open or lookup met.
-	pub met: Option<Handle>,
+	/// The file that an open or lookup resolved to.
+	pub resolved: Option<Handle>,
 	pub arrived: Arrival,
 	/// When the store was first asked for it.
 	pub begun: Option<Instant>,
@@ -160,7 +160,7 @@ impl Pending {
 			hints,
 			connection,
 			handle: Handle::ROOT,
-			met: None,
+			resolved: None,
 			arrived,
 			begun: None,
 			due,
@@ -186,12 +186,12 @@ pub enum Doing {
 	Simple,
 	/// An open that truncates: what will be answered.
 	Truncating(Box<Reply>),
-	/// A file was met that has writes to come: what will be answered, with its attributes after them.
-	Met(Box<Reply>),
+	/// The path resolved to a file with unfinished writes: what will be answered, with its attributes after them.
+	AwaitingWrites(Box<Reply>),
 	Reading(Reading),
 	Writing(Writing),
 	/// An operation of a plug-in.
-	Calling(Calling),
+	PluginCall(PluginCall),
 	/// Waiting for a lock.
 	Locking,
 	/// The same, of a lock that another server keeps.
@@ -316,15 +316,15 @@ mod tests {
 			client.failed(Failed { handle, seq, offset: seq, length: 1, errno: 28 });
 		}
 		client.failed(Failed { handle: Handle([2; 32]), seq: 0, offset: 0, length: 1, errno: 5 });
-		let mut told = 0;
+		let mut total = 0;
 		loop {
-			let (some, more) = client.tell(handle, 1000);
-			told += some.len();
+			let (some, more) = client.take_failures(handle, 1000);
+			total += some.len();
 			if !more {
 				break;
 			}
 		}
-		assert_eq!(told, LEDGER + 1);
-		assert_eq!(client.tell(Handle::ROOT, 10).0.len(), 1);
+		assert_eq!(total, LEDGER + 1);
+		assert_eq!(client.take_failures(Handle::ROOT, 10).0.len(), 1);
 	}
 }

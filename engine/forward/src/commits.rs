@@ -46,7 +46,7 @@ impl Server {
 	}
 
 	pub fn run_commit(&mut self, key: Key, handle: Handle, object: Arc<Object>, level: u8) {
-		if level == level::WRITTEN && !self.store.keeps(&object) {
+		if level == level::WRITTEN && !self.store.buffers_writes(&object) {
 			return self.synced(key, handle, Ok(()));
 		}
 		let sync = move |store: &Store| {
@@ -82,7 +82,7 @@ impl Server {
 
 	fn committed(&mut self, key: Key, handle: Handle) {
 		let Some(client) = self.clients.get_mut(&key.0) else { return };
-		let (failed, more) = client.tell(handle, limit::FAILED as usize);
+		let (failed, more) = client.take_failures(handle, limit::FAILED as usize);
 		self.answer(key, is_tail(more), &Reply::Commit { failed }, b"", 0);
 	}
 }

@@ -36,19 +36,19 @@ pub struct Buffers {
 impl Buffers {
 	/// Empty, with room for so many bytes at least.
 	pub fn take(&mut self, bytes: usize) -> Vec<u8> {
-		let mut buffer = self.find(bytes);
+		let mut buffer = self.reuse(bytes);
 		buffer.clear();
 		buffer
 	}
 
 	/// So many bytes, of any value.
 	pub fn take_filled(&mut self, bytes: usize) -> Vec<u8> {
-		let mut buffer = self.find(bytes);
+		let mut buffer = self.reuse(bytes);
 		buffer.resize(bytes, 0);
 		buffer
 	}
 
-	fn find(&mut self, bytes: usize) -> Vec<u8> {
+	fn reuse(&mut self, bytes: usize) -> Vec<u8> {
 		let fits = |spare: &Vec<u8>| (bytes..=2 * bytes).contains(&spare.capacity());
 		let Some(at) = self.spare.iter().rposition(fits) else {
 			return Vec::with_capacity(bytes);
@@ -170,31 +170,31 @@ pub struct Connection {
 	pub name: String,
 	/// Its data may be compressed, both ways.
 	pub compresses: bool,
-	/// Bytes that came and were not counted.
-	pub came: u64,
+	/// Bytes that were received and are not counted yet.
+	pub bytes_in: u64,
 	/// Largest new seq on this connection.
 	pub last_seq: u64,
 	/// Data frames that were asked for and have not come.
 	pub pulled: u32,
-	/// Bytes that came and were not looked at: a part of a frame, or frames for which the peer has to read first.
-	left: Vec<u8>,
-	looked: usize,
+	/// Bytes that are not parsed yet: a part of a frame, or frames for which the peer has to read first.
+	received: Vec<u8>,
+	parsed: usize,
 	/// Reads that it may still do in this turn; none after one that got all there was.
 	reads: u32,
-	/// A body that does not lie in `left` as a whole.
+	/// A body that does not lie in `received` as a whole.
 	body: Option<Frame>,
 	/// Frames to send, and how many bytes of the pool each holds.
 	out: VecDeque<(Vec<u8>, usize)>,
-	sent: usize,
+	front_sent: usize,
 	pub waiting_out: usize,
 	/// What epoll tells of it.
 	pub watched: EventFlags,
 	/// Reads that go on when some of that is sent.
 	pub readers: Vec<Key>,
 	/// The peer has gone.
-	over: bool,
+	peer_gone: bool,
 	/// It closed the connection, or died; of one that broke that is not known.
-	pub ended: bool,
+	pub peer_closed: bool,
 	/// When the peer last took or gave a byte.
 	pub moved: Instant,
 }
@@ -203,7 +203,7 @@ pub struct Connection {
 type Frame = (Header, Vec<u8>);
 
 /// What came of looking at a connection.
-pub enum Came {
+pub enum Received {
 	Frame(Header, Vec<u8>),
 	Nothing,
 	Closed,
@@ -219,86 +219,87 @@ impl Connection {
 			key: [0; 16],
 			name: String::new(),
 			compresses: false,
-			came: 0,
+			bytes_in: 0,
 			last_seq: 0,
 			pulled: 0,
-			left: Vec::new(),
-			looked: 0,
+			received: Vec::new(),
+			parsed: 0,
 			reads: 0,
 			body: None,
 			out: VecDeque::new(),
-			sent: 0,
+			front_sent: 0,
 			waiting_out: 0,
 			watched: EventFlags::IN,
 			readers: Vec::new(),
-			over: false,
-			ended: false,
+			peer_gone: false,
+			peer_closed: false,
 			moved: Instant::now(),
 		}
 	}
 
 	/// It is this connection's turn: it may read again.
-	pub fn begin(&mut self, buffers: &mut Buffers) {
+	pub fn begin_turn(&mut self, buffers: &mut Buffers) {
 		self.reads = TURN;
-		if self.left.is_empty() {
-			self.left = std::mem::take(&mut buffers.read);
+		if self.received.is_empty() {
+			self.received = std::mem::take(&mut buffers.read);
 		}
 	}
 
 	/// Its turn is over. What is left is kept in memory of its own.
-	pub fn rest(&mut self, buffers: &mut Buffers) {
-		let mut read = std::mem::take(&mut self.left);
+	pub fn end_turn(&mut self, buffers: &mut Buffers) {
+		let mut read = std::mem::take(&mut self.received);
 		if read.capacity() >= ROOM {
-			self.left = read[self.looked..].to_vec();
+			self.received = read[self.parsed..].to_vec();
 			read.clear();
 			buffers.read = read;
 		} else {
-			read.drain(..self.looked);
-			self.left = read;
+			read.drain(..self.parsed);
+			self.received = read;
 		}
-		self.looked = 0;
+		self.parsed = 0;
 	}
 
 	/// The next frame, if it has all come; one read gets as many as there are.
-	pub fn receive(&mut self, buffers: &mut Buffers) -> Came {
+	pub fn receive(&mut self, buffers: &mut Buffers) -> Received {
 		loop {
-			match self.look(buffers) {
+			match self.next_frame(buffers) {
 				Ok(None) if self.reads == 0 || !self.read() => return self.none_or_closed(),
 				Ok(None) => {}
 				Ok(Some((header, body))) => {
 					return match header.check_body(&body) {
-						Ok(()) => Came::Frame(header, body),
-						Err(error) => Came::Wrong(error, Some(header)),
+						Ok(()) => Received::Frame(header, body),
+						Err(error) => Received::Wrong(error, Some(header)),
 					};
 				}
-				Err((error, header)) => return Came::Wrong(error, header),
+				Err((error, header)) => return Received::Wrong(error, header),
 			}
 		}
 	}
 
 	/// A whole frame of what was read.
-	fn look(
+	fn next_frame(
 		&mut self,
 		buffers: &mut Buffers,
 	) -> Result<Option<Frame>, (WireError, Option<Header>)> {
 		if self.body.is_none() {
-			let Some((head, after)) = self.left[self.looked..].split_first_chunk::<HEADER>() else {
+			let Some((head, after)) = self.received[self.parsed..].split_first_chunk::<HEADER>()
+			else {
 				return Ok(None);
 			};
 			let header = Header::decode(head).map_err(|error| (error, None))?;
-			if header.body > self.most(&header) {
+			if header.body > self.body_limit(&header) {
 				return Err((WireError::Body(header.body), Some(header)));
 			}
-			self.looked += HEADER;
+			self.parsed += HEADER;
 			let wanted = header.body as usize;
 			if after.len() >= wanted {
 				let body = after[..wanted].to_vec();
-				self.looked += wanted;
+				self.parsed += wanted;
 				return Ok(Some((header, body)));
 			}
 			let mut body = buffers.take(wanted);
 			body.extend_from_slice(after);
-			self.looked = self.left.len();
+			self.parsed = self.received.len();
 			self.body = Some((header, body));
 		}
 		let whole = |(header, body): &Frame| body.len() >= header.body as usize;
@@ -307,7 +308,7 @@ impl Connection {
 		}
 		let frame = self.body.take().map(|(header, mut body)| {
 			// a buffer may be larger than its body: then the next frame's first bytes are in it
-			self.left.extend(body.drain(header.body as usize..));
+			self.received.extend(body.drain(header.body as usize..));
 			(header, body)
 		});
 		Ok(frame)
@@ -318,21 +319,21 @@ impl Connection {
 		let room = match &mut self.body {
 			Some((_, body)) => body,
 			None => {
-				self.left.drain(..self.looked);
-				self.looked = 0;
-				self.left.reserve(ROOM);
-				&mut self.left
+				self.received.drain(..self.parsed);
+				self.parsed = 0;
+				self.received.reserve(ROOM);
+				&mut self.received
 			}
 		};
 		let wanted = room.capacity() - room.len();
 		let got = self.socket.read_spare(room);
 		let all = got.as_ref().is_ok_and(|bytes| *bytes < wanted);
 		self.reads = if all { 0 } else { self.reads - 1 };
-		self.took(got).is_some()
+		self.note_read(got).is_some()
 	}
 
 	/// Longest body that is taken: of data only what was pulled, of strangers little.
-	fn most(&self, header: &Header) -> u32 {
+	fn body_limit(&self, header: &Header) -> u32 {
 		match self.stage {
 			Stage::New(_) | Stage::Asking => 8 << 10,
 			_ if header.kind == kind::DATA => {
@@ -346,12 +347,12 @@ impl Connection {
 		}
 	}
 
-	fn took(&mut self, got: io::Result<usize>) -> Option<usize> {
+	fn note_read(&mut self, got: io::Result<usize>) -> Option<usize> {
 		match got {
-			Ok(0) => (self.over, self.ended) = (true, true),
+			Ok(0) => (self.peer_gone, self.peer_closed) = (true, true),
 			Ok(bytes) => {
 				self.moved = Instant::now();
-				self.came += bytes as u64;
+				self.bytes_in += bytes as u64;
 				return Some(bytes);
 			}
 			Err(error) if error.kind() == io::ErrorKind::Interrupted => return Some(0),
@@ -363,12 +364,12 @@ impl Connection {
 
 	/// Nothing lies between us and who has a Unix socket: it is closed.
 	fn broke(&mut self) {
-		self.over = true;
-		self.ended = matches!(self.socket, Socket::Unix(_));
+		self.peer_gone = true;
+		self.peer_closed = matches!(self.socket, Socket::Unix(_));
 	}
 
-	fn none_or_closed(&self) -> Came {
-		if self.over { Came::Closed } else { Came::Nothing }
+	fn none_or_closed(&self) -> Received {
+		if self.peer_gone { Received::Closed } else { Received::Nothing }
 	}
 
 	pub fn send(&mut self, frame: Vec<u8>, held: usize) {
@@ -383,18 +384,18 @@ impl Connection {
 	pub fn flush(&mut self, buffers: &mut Buffers) -> (usize, bool) {
 		let mut freed = 0;
 		while let Some((frame, held)) = self.out.front() {
-			match self.socket.write(&frame[self.sent..]) {
+			match self.socket.write(&frame[self.front_sent..]) {
 				Ok(bytes) => {
 					self.moved = Instant::now();
 					self.waiting_out -= bytes;
-					self.sent += bytes;
-					if self.sent == frame.len() {
+					self.front_sent += bytes;
+					if self.front_sent == frame.len() {
 						freed += *held;
-						self.sent = 0;
+						self.front_sent = 0;
 						self.out
 							.pop_front()
 							.into_iter()
-							.for_each(|(sent, _)| buffers.give_back(sent));
+							.for_each(|(frame, _)| buffers.give_back(frame));
 					}
 				}
 				Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -415,11 +416,11 @@ impl Connection {
 
 	/// Frames may have come behind the last one.
 	pub fn has_more(&self) -> bool {
-		self.reads > 0 || self.looked < self.left.len()
+		self.reads > 0 || self.parsed < self.received.len()
 	}
 
 	/// A frame of which a part has come.
 	pub fn in_frame(&self) -> bool {
-		!self.left.is_empty() || self.body.is_some()
+		!self.received.is_empty() || self.body.is_some()
 	}
 }

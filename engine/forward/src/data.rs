@@ -27,8 +27,8 @@ pub struct Count {
 	pub calls: u64,
 	pub read: u64,
 	/// Bytes on the connections.
-	pub came: u64,
-	pub sent: u64,
+	pub bytes_in: u64,
+	pub bytes_out: u64,
 	pub store_reads: u64,
 	/// Lookups, opens and getattrs that another's access has answered.
 	pub joined: u64,
@@ -41,7 +41,7 @@ pub fn is_tail(more: bool) -> u32 {
 
 impl Server {
 	/// The server's counters as JSON.
-	pub fn said(&self) -> String {
+	pub fn status_json(&self) -> String {
 		let count = &self.count;
 		serde_json::json!({
 			"name": self.settings.name, "pid": std::process::id(), "epoch": format!("{:016x}", self.epoch),
@@ -50,9 +50,9 @@ impl Server {
 			"pool_bytes": self.settings.pool, "pool_free_bytes": self.pool_free,
 			"requests": count.requests, "repeated": count.repeated, "late": count.late,
 			"writes": count.writes, "written_bytes": count.written, "store_writes": count.accesses,
-			"appends": count.appends, "calls": count.calls, "operations": self.offers.names(),
+			"appends": count.appends, "calls": count.calls, "operations": self.plugin_ops.names(),
 			"read_bytes": count.read,
-			"came_bytes": count.came, "sent_bytes": count.sent,
+			"came_bytes": count.bytes_in, "sent_bytes": count.bytes_out,
 			"store_reads": count.store_reads, "joined": count.joined,
 			"cache_bytes": self.cache.bytes(), "cache_blocks_read": self.cache.fills,
 			"cache_reads": self.cache.hits, "cache_read_bytes": self.cache.hit_bytes,
@@ -90,7 +90,7 @@ impl Server {
 		let begun = file.queue.begin();
 		let object = file.object.clone();
 		if self.store.may_write_now(&object) {
-			self.soon.insert(handle);
+			self.ready_to_write.insert(handle);
 		} else {
 			self.write_next(handle);
 		}
@@ -117,27 +117,29 @@ impl Server {
 	/// Something that a worker was given is done.
 	pub fn finish(&mut self, done: Done) {
 		match done {
-			Done::Simple(key, result, met) => {
-				let handle = met.as_ref().map(|(object, _)| object.handle());
-				met.into_iter().for_each(|(object, path)| self.files.learn(object, path));
-				self.named(key, result, handle);
+			Done::Simple(key, result, learned) => {
+				let handle = learned.as_ref().map(|(object, _)| object.handle());
+				learned.into_iter().for_each(|(object, path)| self.files.learn(object, path));
+				self.finish_name(key, result, handle);
 			}
-			Done::Met(question, met) => self.has_met(question, met),
+			Done::Resolved(question, resolution) => self.finish_coalesced(question, resolution),
 			Done::Attr(keys, reply) => {
-				keys.into_iter().for_each(|key| self.named(key, reply.clone(), None));
+				keys.into_iter().for_each(|key| self.finish_name(key, reply.clone(), None));
 			}
-			Done::Some(key, Ok((reply, more))) => self.answer(key, is_tail(more), &reply, b"", 0),
-			Done::Some(key, Err(trouble)) => {
+			Done::Partial(key, Ok((reply, more))) => {
+				self.answer(key, is_tail(more), &reply, b"", 0)
+			}
+			Done::Partial(key, Err(trouble)) => {
 				self.fail_with(key, trouble.status(), (0, 0), &trouble.why);
 			}
 			Done::Called(key, answer) => self.called(key, answer),
 			Done::LetGo => {}
 			Done::Known(connection, header, ours) => self.known(connection, &header, ours),
 			Done::Freed(done) => self.freed(done),
-			Done::Journal(id, read) => self.has_journal(id, read),
+			Done::Journal(id, read) => self.journal_read(id, read),
 			Done::Journaled(id, served, written) => self.journaled(id, served, written),
-			Done::Relayed(key, id, client, came) => self.relayed(key, id, client, came),
-			Done::Followed(key, gave_way, circle) => self.followed(key, gave_way, circle),
+			Done::Relayed(key, id, client, answer) => self.relayed(key, id, client, answer),
+			Done::Followed(key, gave_way, cycle) => self.followed(key, gave_way, cycle),
 			Done::Asked(asker, answer) => self.served(asker, answer),
 			Done::Size(handle, probe, size) => self.sized(handle, probe, size),
 			Done::Read(key, got) => self.has_read(key, got),
@@ -184,7 +186,7 @@ impl Server {
 	}
 
 	/// A client is gone for good: what it held is released, what it was not told is logged.
-	pub fn bury(&mut self, id: u64) {
+	pub fn drop_client(&mut self, id: u64) {
 		let unfinished: Vec<u64> = match self.clients.get(&id) {
 			Some(client) => client.pending().keys().copied().collect(),
 			None => return,
@@ -197,9 +199,9 @@ impl Server {
 			return; // what the store still does for it ends first
 		}
 		self.give_locks_back(id);
-		self.sated.remove(&id);
+		self.over_quota.remove(&id);
 		let Some(mut client) = self.clients.remove(&id) else { return };
-		self.log_untold(id, &client);
+		self.log_unreported(id, &client);
 		for (handle, times) in client.held.clone() {
 			release(&mut client, &mut self.files, handle, times);
 			self.leave_end(handle);

@@ -17,9 +17,9 @@ use crate::object::{
 	CLOSED, IOV_MAX, beneath, beneath_name, change, find, list, open_flags, parent, proc_path,
 	read_all, sync, write_all,
 };
+use crate::probe_backoff::ProbeBackoff;
 use crate::removed::Removed;
 use crate::stripes::{DATA, FILES, Striping};
-use crate::tries::Tries;
 
 type Result<T> = std::result::Result<T, Errno>;
 
@@ -60,7 +60,7 @@ pub struct Directory {
 	nearness: Nearness,
 	device: [u8; 8],
 	/// Of writes that may not wait.
-	quick_writes: Tries,
+	quick_writes: ProbeBackoff,
 	/// Files that have lost their names.
 	pub removed: Removed,
 }
@@ -73,7 +73,7 @@ impl Directory {
 		let this = Object::of(rustix::io::fcntl_dupfd_cloexec(&root, 0)?)?.0;
 		let (roots, device) = ([Handle::ROOT, OWN_ROOT, this.handle], this.device());
 		let removed = Removed::default();
-		let quick_writes = Tries::default();
+		let quick_writes = ProbeBackoff::default();
 		Ok(Directory { root, roots, data, accesses, nearness, device, quick_writes, removed })
 	}
 
@@ -115,7 +115,7 @@ impl Directory {
 	}
 
 	pub fn lookup(&self, dir: &Object, path: &Text, nofollow: bool) -> Result<(Object, Attr)> {
-		self.accesses.access(Access::Stat, dir.named(path), 0, || find(dir, path, nofollow))
+		self.accesses.access(Access::Stat, dir.place_of(path), 0, || find(dir, path, nofollow))
 	}
 
 	/// The file, its attributes, whether it was made.
@@ -126,11 +126,11 @@ impl Directory {
 		(flags, mode): (u32, u32),
 		_wish: Striping,
 	) -> Result<(Object, Attr, bool)> {
-		let opened = || self.open_or_make(dir, path, flags, mode);
-		fathom_record::access(Access::Open, dir.named(path), (0, 0), opened, |_| 0)
+		let opened = || self.open_or_create(dir, path, flags, mode);
+		fathom_record::access(Access::Open, dir.place_of(path), (0, 0), opened, |_| 0)
 	}
 
-	fn open_or_make(
+	fn open_or_create(
 		&self,
 		dir: &Object,
 		path: &Text,
@@ -147,8 +147,8 @@ impl Directory {
 		for _ in 0..100 {
 			if flags & open::CREATE != 0 {
 				self.accesses.pass(1, 0);
-				let made = wanted | OFlags::CREATE | OFlags::EXCL;
-				match beneath(dir, path, made, Mode::from_raw_mode(mode & 0o7777)) {
+				let create_flags = wanted | OFlags::CREATE | OFlags::EXCL;
+				match beneath(dir, path, create_flags, Mode::from_raw_mode(mode & 0o7777)) {
 					Err(Errno::EXIST) if flags & open::EXCLUSIVE == 0 => {}
 					Err(error) => return Err(error),
 					Ok(file) => return self.opened(dir, path, file, flags, true),
@@ -171,19 +171,19 @@ impl Directory {
 		path: &Text,
 		file: OwnedFd,
 		flags: u32,
-		made: bool,
+		created: bool,
 	) -> Result<(Object, Attr, bool)> {
 		let place = rustix::fs::open(proc_path(&file), OFlags::PATH | CLOSED, Mode::empty())?;
 		let (object, attr) = Object::of(place)?;
 		let slot = if flags & open::WRITE != 0 { &object.writing } else { &object.reading };
 		let _ = slot.set(file);
-		if made {
+		if created {
 			let (parent, _) = parent(dir, path)?;
-			if let Ok(mut made_in) = object.made_in.lock() {
-				*made_in = Some(parent);
+			if let Ok(mut created_in) = object.created_in.lock() {
+				*created_in = Some(parent);
 			}
 		}
-		Ok((object, attr, made))
+		Ok((object, attr, created))
 	}
 
 	pub fn attr(&self, object: &Object) -> Result<Attr> {
@@ -201,7 +201,7 @@ impl Directory {
 			rename::EXCHANGE => RenameFlags::EXCHANGE,
 			_ => return Err(Errno::INVAL),
 		};
-		self.accesses.access(Access::Rename, from.0.named(from.1), 0, || {
+		self.accesses.access(Access::Rename, from.0.place_of(from.1), 0, || {
 			let (from, from_name) = parent(from.0, from.1)?;
 			let (to, to_name) = parent(to.0, to.1)?;
 			let replaced = beneath_name(&to, to_name);
@@ -212,7 +212,7 @@ impl Directory {
 	}
 
 	pub fn link(&self, object: &Object, dir: &Object, path: &Text) -> Result<Attr> {
-		self.accesses.access(Access::Link, dir.named(path), 0, || {
+		self.accesses.access(Access::Link, dir.place_of(path), 0, || {
 			let (dir, name) = parent(dir, path)?;
 			let here = rustix::fs::CWD;
 			let file = proc_path(&object.place);
@@ -226,7 +226,7 @@ impl Directory {
 			true => (Access::Rmdir, AtFlags::REMOVEDIR),
 			false => (Access::Unlink, AtFlags::empty()),
 		};
-		self.accesses.access(what, dir.named(path), 0, || {
+		self.accesses.access(what, dir.place_of(path), 0, || {
 			let (dir, name) = parent(dir, path)?;
 			let removed = beneath_name(&dir, name);
 			rustix::fs::unlinkat(&dir, name, flags)?;
@@ -236,7 +236,7 @@ impl Directory {
 	}
 
 	pub fn mkdir(&self, dir: &Object, path: &Text, mode: u32) -> Result<(Object, Attr)> {
-		self.accesses.access(Access::Mkdir, dir.named(path), 1, || {
+		self.accesses.access(Access::Mkdir, dir.place_of(path), 1, || {
 			let (parent, name) = parent(dir, path)?;
 			rustix::fs::mkdirat(&parent, name, Mode::from_raw_mode(mode & 0o7777))
 		})?;
@@ -245,7 +245,7 @@ impl Directory {
 
 	/// A FIFO, a socket's name, a device; the kernel says who may.
 	pub fn mknod(&self, dir: &Object, path: &Text, mode: u32, rdev: u64) -> Result<(Object, Attr)> {
-		self.accesses.access(Access::Mknod, dir.named(path), 1, || {
+		self.accesses.access(Access::Mknod, dir.place_of(path), 1, || {
 			let (parent, name) = parent(dir, path)?;
 			let (kind, mode) = (FileType::from_raw_mode(mode), Mode::from_raw_mode(mode & 0o7777));
 			rustix::fs::mknodat(&parent, name, kind, mode, rdev)
@@ -254,7 +254,7 @@ impl Directory {
 	}
 
 	pub fn symlink(&self, dir: &Object, path: &Text, target: &Text) -> Result<(Object, Attr)> {
-		self.accesses.access(Access::Symlink, dir.named(path), 1, || {
+		self.accesses.access(Access::Symlink, dir.place_of(path), 1, || {
 			let (parent, name) = parent(dir, path)?;
 			rustix::fs::symlinkat(&target.0[..], &parent, name)
 		})?;
@@ -275,18 +275,18 @@ impl Directory {
 	}
 
 	pub fn stat_fs(&self, object: &Object) -> Result<Reply> {
-		let said = self
+		let stat = self
 			.accesses
 			.access(Access::StatVfs, object.place(), 0, || rustix::fs::fstatvfs(&object.place))?;
 		Ok(Reply::StatFs {
-			bsize: said.f_bsize,
-			frsize: said.f_frsize,
-			blocks: said.f_blocks,
-			bfree: said.f_bfree,
-			bavail: said.f_bavail,
-			files: said.f_files,
-			ffree: said.f_ffree,
-			namemax: said.f_namemax as u32,
+			bsize: stat.f_bsize,
+			frsize: stat.f_frsize,
+			blocks: stat.f_blocks,
+			bfree: stat.f_bfree,
+			bavail: stat.f_bavail,
+			files: stat.f_files,
+			ffree: stat.f_ffree,
+			namemax: stat.f_namemax as u32,
 		})
 	}
 
@@ -402,6 +402,6 @@ fn nearness(place: &OwnedFd) -> Result<Nearness> {
 }
 
 /// An errno as `io::Error` says it.
-pub fn said(errno: Errno) -> String {
+pub fn errno_text(errno: Errno) -> String {
 	io::Error::from(errno).to_string()
 }

@@ -36,7 +36,7 @@ pub struct End {
 	pub waiting: Vec<Key>,
 	/// Appends whose owner has not heard yet that they are done, and what it will be told.
 	pub written: Vec<Key>,
-	pub told: Vec<Gap>,
+	pub outcomes: Vec<Gap>,
 	/// The owner was asked: for these, and told of those.
 	pub asking: Option<(Vec<Wanted>, Vec<Key>)>,
 	/// Extents that are handed out and not done.
@@ -49,7 +49,7 @@ impl End {
 		let leaves =
 			|(wanted, written): &(Vec<Wanted>, Vec<Key>)| wanted.is_empty() && written.is_empty();
 		self.waiting.is_empty()
-			&& self.told.is_empty()
+			&& self.outcomes.is_empty()
 			&& self.asking.as_ref().is_none_or(leaves)
 			&& self.outstanding == 0
 	}

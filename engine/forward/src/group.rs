@@ -11,8 +11,8 @@ use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 
 use crate::Settings;
+use crate::append_owner::{Answer, Asker, OwnerRequest, id_of};
 use crate::auth::Secrets;
-use crate::owner::{Answer, Ask, Asker, id_of};
 use crate::peer::{Patience, Peer};
 use crate::server::{Done, Server, Trouble};
 use crate::stripes::{Stripes, Striping, is_striped};
@@ -108,13 +108,13 @@ impl Group {
 
 impl Server {
 	/// Ask the owner of a file's end, this server or another.
-	pub fn ask_owner(&mut self, handle: Handle, asker: Asker, ask: Ask) {
+	pub fn ask_owner(&mut self, handle: Handle, asker: Asker, ask: OwnerRequest) {
 		let id = id_of(handle);
 		if self.group.is_striping && !is_striped(&handle) {
-			return self.own(id, asker, ask); // a data file: who answers for it never asks on
+			return self.serve_as_owner(id, asker, ask); // a data file: who answers for it never asks on
 		}
 		let (Some(peer), Some(callers)) = (self.group.owner(&id), &self.callers) else {
-			return self.own(id, asker, ask);
+			return self.serve_as_owner(id, asker, ask);
 		};
 		let deadline = Instant::now() + self.settings.patience;
 		callers.give(
@@ -131,19 +131,19 @@ fn ask_peer(
 	peer: &Peer,
 	handle: Handle,
 	asker: &Asker,
-	ask: Ask,
+	ask: OwnerRequest,
 	deadline: Instant,
 ) -> Result<Answer, Trouble> {
-	let Ask { flags, size, wanted, told } = ask;
+	let OwnerRequest { flags, size, wanted, outcomes } = ask;
 	let count = wanted.len();
 	let request = match asker {
 		Asker::Gaps(_, from) => Request::Gaps { handle, from: *from },
-		_ => Request::Reserve { handle, flags, size, wanted, told },
+		_ => Request::Reserve { handle, flags, size, wanted, outcomes },
 	};
-	let came = peer.call(&request, deadline)?;
-	match came.reply {
+	let response = peer.call(&request, deadline)?;
+	match response.reply {
 		Reply::Reserve { offsets } if offsets.len() == count => Ok(Answer::Offsets(offsets)),
-		Reply::Gaps { gaps } => Ok(Answer::Gaps(gaps, came.more)),
+		Reply::Gaps { gaps } => Ok(Answer::Gaps(gaps, response.more)),
 		_ => Err(Errno::PROTO.into()),
 	}
 }

@@ -19,41 +19,43 @@ pub const OWN: &str = ".fathom-forward";
 const LONG: u64 = 4 << 20;
 
 /// Where journals are.
-pub trait Shelf: Send + Sync {
+pub trait JournalStore: Send + Sync {
 	/// None: there is none.
 	fn read(&self, name: &str) -> Result<Option<Vec<u8>>, Errno>;
 	/// Made if it is not there.
-	fn open(&self, name: &str) -> Result<Box<dyn Page>, Errno>;
+	fn open(&self, name: &str) -> Result<Box<dyn JournalFile>, Errno>;
 	/// In the place of another.
 	fn rename(&self, name: &str, to: &str) -> Result<(), Errno>;
 	fn remove(&self, name: &str) -> Result<(), Errno>;
 }
 
 /// A journal that is open.
-pub trait Page: Send {
+pub trait JournalFile: Send {
 	/// Behind what is there; it outlives this process.
 	fn add(&mut self, text: &[u8]) -> Result<(), Errno>;
 }
 
 pub struct Journal {
 	/// None: nothing is kept.
-	shelf: Option<Arc<dyn Shelf>>,
+	journal_store: Option<Arc<dyn JournalStore>>,
 	name: String,
-	open: Mutex<Option<Box<dyn Page>>>,
+	open: Mutex<Option<Box<dyn JournalFile>>>,
 	bytes: AtomicU64,
 }
 
 impl Journal {
 	/// A file's, on a shelf that need not be there yet.
-	pub fn of(shelf: Option<Arc<dyn Shelf>>, id: &Handle) -> Journal {
+	pub fn of(journal_store: Option<Arc<dyn JournalStore>>, id: &Handle) -> Journal {
 		let name = id.0[16..].iter().map(|byte| format!("{byte:02x}")).collect();
-		Journal { shelf, name, open: Mutex::new(None), bytes: AtomicU64::new(0) }
+		Journal { journal_store, name, open: Mutex::new(None), bytes: AtomicU64::new(0) }
 	}
 
 	/// What it says; whether it was there.
 	pub fn read(&self) -> Result<(Ledger, bool), Errno> {
-		let Some(shelf) = &self.shelf else { return Ok((Ledger::default(), false)) };
-		Ok(match shelf.read(&self.name)? {
+		let Some(journal_store) = &self.journal_store else {
+			return Ok((Ledger::default(), false));
+		};
+		Ok(match journal_store.read(&self.name)? {
 			Some(bytes) => (Ledger::read(&String::from_utf8_lossy(&bytes)), true),
 			None => (Ledger::default(), false),
 		})
@@ -64,11 +66,11 @@ impl Journal {
 	}
 
 	pub fn add(&self, lines: &[Line]) -> Result<(), Errno> {
-		let Some(shelf) = &self.shelf else { return Ok(()) };
+		let Some(journal_store) = &self.journal_store else { return Ok(()) };
 		let mut open = self.open.lock().map_err(|_| Errno::IO)?;
 		let page = match &mut *open {
 			Some(page) => page,
-			None => open.insert(shelf.open(&self.name)?),
+			None => open.insert(journal_store.open(&self.name)?),
 		};
 		let text = text(lines);
 		self.bytes.fetch_add(text.len() as u64, Ordering::Relaxed);
@@ -77,23 +79,23 @@ impl Journal {
 
 	/// These lines and no others; without any, the file goes.
 	pub fn rewrite(&self, lines: &[Line]) -> Result<(), Errno> {
-		let Some(shelf) = &self.shelf else { return Ok(()) };
+		let Some(journal_store) = &self.journal_store else { return Ok(()) };
 		let mut open = self.open.lock().map_err(|_| Errno::IO)?;
 		*open = None;
 		self.bytes.store(0, Ordering::Relaxed);
 		if lines.is_empty() {
-			return shelf.remove(&self.name);
+			return journal_store.remove(&self.name);
 		}
 		let new = format!("{}.new", self.name);
-		shelf.open(&new)?.add(text(lines).as_bytes())?;
-		shelf.rename(&new, &self.name)
+		journal_store.open(&new)?.add(text(lines).as_bytes())?;
+		journal_store.rename(&new, &self.name)
 	}
 }
 
 /// A directory of this machine.
-pub struct Folder(pub PathBuf);
+pub struct JournalDirectory(pub PathBuf);
 
-impl Shelf for Folder {
+impl JournalStore for JournalDirectory {
 	fn read(&self, name: &str) -> Result<Option<Vec<u8>>, Errno> {
 		match fs::read(self.0.join(name)) {
 			Ok(bytes) => Ok(Some(bytes)),
@@ -102,7 +104,7 @@ impl Shelf for Folder {
 		}
 	}
 
-	fn open(&self, name: &str) -> Result<Box<dyn Page>, Errno> {
+	fn open(&self, name: &str) -> Result<Box<dyn JournalFile>, Errno> {
 		match create(&self.0.join(name)) {
 			Ok(file) => Ok(Box::new(file)),
 			Err(error) => Err(errno_of(&error)),
@@ -121,7 +123,7 @@ impl Shelf for Folder {
 	}
 }
 
-impl Page for File {
+impl JournalFile for File {
 	fn add(&mut self, text: &[u8]) -> Result<(), Errno> {
 		self.write_all(text).map_err(|error| errno_of(&error))
 	}

@@ -121,10 +121,10 @@ impl Ledger {
 	}
 
 	/// What became of an extent: a range of it that is not written, or (errno 0) that it is done.
-	pub fn told(&mut self, told: &Gap, lines: &mut Vec<Line>) {
-		let line = match told.errno {
-			0 => Line::Done((told.client, told.seq)),
-			_ => Line::Gap(told.clone()),
+	pub fn note_outcome(&mut self, outcome: &Gap, lines: &mut Vec<Line>) {
+		let line = match outcome.errno {
+			0 => Line::Done((outcome.client, outcome.seq)),
+			_ => Line::Gap(outcome.clone()),
 		};
 		self.apply(&line);
 		lines.push(line);
@@ -144,8 +144,8 @@ impl Ledger {
 		let (client, seq) = key;
 		let errno = errno.raw_os_error() as u32;
 		let gap = Gap { offset: extent.offset, length: extent.length, client, seq, errno };
-		self.told(&gap, lines);
-		self.told(&Gap { errno: 0, ..gap }, lines);
+		self.note_outcome(&gap, lines);
+		self.note_outcome(&Gap { errno: 0, ..gap }, lines);
 	}
 
 	/// A size that somebody saw, or to which the file was truncated.
@@ -188,18 +188,18 @@ impl Ledger {
 	/// Gaps that end behind an offset, in order of offset; at most so many, and whether there are more.
 	pub fn gaps(&self, from: u64, most: usize) -> (Vec<Gap>, bool) {
 		let all = self.all_gaps().into_iter();
-		let mut found: Vec<Gap> = all.filter(|gap| gap.offset + gap.length > from).collect();
-		found.sort_by_key(|gap| gap.offset);
-		let more = found.len() > most;
-		found.truncate(most);
-		(found, more)
+		let mut behind: Vec<Gap> = all.filter(|gap| gap.offset + gap.length > from).collect();
+		behind.sort_by_key(|gap| gap.offset);
+		let more = behind.len() > most;
+		behind.truncate(most);
+		(behind, more)
 	}
 }
 
 /// A line, and behind it a checksum of it: what a kill cut off is no line.
 impl fmt::Display for Line {
 	fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-		let said = match self {
+		let text = match self {
 			Line::Size(size) => format!("size {size}"),
 			Line::Cut(size) => format!("cut {size}"),
 			Line::Taken((client, seq), Extent { offset, length }) => {
@@ -210,7 +210,7 @@ impl fmt::Display for Line {
 			}
 			Line::Done((client, seq)) => format!("done {client} {seq}"),
 		};
-		write!(f, "{said} {}", crc32c::crc32c(said.as_bytes()))
+		write!(f, "{text} {}", crc32c::crc32c(text.as_bytes()))
 	}
 }
 
@@ -218,11 +218,11 @@ impl FromStr for Line {
 	type Err = ();
 
 	fn from_str(line: &str) -> Result<Line, ()> {
-		let (said, crc) = line.rsplit_once(' ').ok_or(())?;
-		if crc.parse() != Ok(crc32c::crc32c(said.as_bytes())) {
+		let (text, crc) = line.rsplit_once(' ').ok_or(())?;
+		if crc.parse() != Ok(crc32c::crc32c(text.as_bytes())) {
 			return Err(());
 		}
-		let (name, numbers) = said.split_once(' ').ok_or(())?;
+		let (name, numbers) = text.split_once(' ').ok_or(())?;
 		let numbers: Result<Vec<u64>, _> = numbers.split(' ').map(str::parse).collect();
 		Ok(match (name, numbers.map_err(drop)?.as_slice()) {
 			("size", &[size]) => Line::Size(size),
@@ -274,10 +274,10 @@ mod tests {
 		for seq in 1..=5 {
 			ledger.take(&wanted(7, seq, 100, 1), 0, &mut lines).unwrap();
 		}
-		let told = Gap { offset: 120, length: 30, client: 7, seq: 2, errno: 28 };
-		ledger.told(&told, &mut lines);
+		let outcome = Gap { offset: 120, length: 30, client: 7, seq: 2, errno: 28 };
+		ledger.note_outcome(&outcome, &mut lines);
 		for seq in 1..=3 {
-			ledger.told(&Gap { client: 7, seq, ..Gap::default() }, &mut lines);
+			ledger.note_outcome(&Gap { client: 7, seq, ..Gap::default() }, &mut lines);
 		}
 		let text = text(&lines);
 		assert_eq!(ranges(&ledger), [(120, 30, 2)]);
@@ -299,7 +299,7 @@ mod tests {
 		assert_eq!(ranges(&read), [(0, 100, 1), (100, 100, 2)]);
 		assert_eq!(read.take(&wanted(7, 2, 100, 1), 0, &mut lines), Some(100));
 		assert_eq!(ranges(&read), [(0, 100, 1)]);
-		read.told(&Gap { client: 7, seq: 2, ..Gap::default() }, &mut lines);
+		read.note_outcome(&Gap { client: 7, seq: 2, ..Gap::default() }, &mut lines);
 		assert_eq!(ranges(&Ledger::read(&text(&lines))), [(0, 100, 1)]);
 		assert!(!read.is_busy());
 	}
@@ -322,7 +322,7 @@ mod tests {
 		let (mut ledger, mut lines) = (Ledger::default(), Vec::new());
 		for seq in 1..=200 {
 			ledger.take(&wanted(1, seq, 10, 1), 0, &mut lines).unwrap();
-			ledger.told(&Gap { client: 1, seq, ..Gap::default() }, &mut lines);
+			ledger.note_outcome(&Gap { client: 1, seq, ..Gap::default() }, &mut lines);
 		}
 		ledger.take(&wanted(2, 1, 10, 512), 0, &mut lines).unwrap();
 		let short = ledger.lines();

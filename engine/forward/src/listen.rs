@@ -68,9 +68,9 @@ fn need_proof(option: &str, address: &str, settings: &Settings) -> Result<(), St
 
 /// With the address at which clients find it.
 pub fn listen_ofi(place: &str, settings: &Settings) -> Result<(Listener, String), String> {
-	let said = place.trim_start_matches(':');
-	need_proof("--ofi", said, settings)?;
-	Listener::listen(place).map_err(|error| format!("--ofi {said}: {error}"))
+	let address = place.trim_start_matches(':');
+	need_proof("--ofi", address, settings)?;
+	Listener::listen(place).map_err(|error| format!("--ofi {address}: {error}"))
 }
 
 pub fn listen_tcp(address: &str, settings: &Settings) -> Result<TcpListener, String> {

@@ -5,9 +5,9 @@ use fathom_wire::number::{lock, mode, status};
 use fathom_wire::{Claim, Handle, Reply};
 use rustix::io::Errno;
 
+use crate::append_owner::id_of;
 use crate::client::Doing;
 use crate::locks::{Lock, Outcome};
-use crate::owner::id_of;
 use crate::queue::Key;
 use crate::server::Server;
 
@@ -71,8 +71,8 @@ impl Server {
 
 	pub fn begin_locked(&mut self, key: Key, handle: Handle, claim: &Claim) -> Result<(), Errno> {
 		let Some(wanted) = self.claimed(key, handle, claim)? else { return Ok(()) };
-		let found = self.locks.in_the_way(id_of(handle), &wanted, claim.flags);
-		let claim = found.map(|lock| lock.told(claim.flags)).unwrap_or_default();
+		let conflict = self.locks.in_the_way(id_of(handle), &wanted, claim.flags);
+		let claim = conflict.map(|lock| lock.to_claim(claim.flags)).unwrap_or_default();
 		self.answer(key, 0, &Reply::Locked { claim }, b"", 0);
 		Ok(())
 	}
@@ -83,9 +83,9 @@ impl Server {
 			self.unfinished.remove(&(at, key));
 		}
 		if self.clients.get_mut(&key.0).is_some_and(|client| client.parked.insert(key.1)) {
-			self.follow(key);
+			self.follow_wait(key);
 		}
-		self.feed_hungry();
+		self.resume_waiting_for_pool();
 	}
 
 	/// Requests that waited have their locks.
@@ -104,7 +104,7 @@ impl Server {
 
 	/// A request that waits for a lock is answered without it. False: it is none.
 	pub fn unpark(&mut self, key: Key, errno: Errno) -> bool {
-		self.unpark_with(key, errno.raw_os_error() as u32, &crate::store::said(errno))
+		self.unpark_with(key, errno.raw_os_error() as u32, &crate::store::errno_text(errno))
 	}
 
 	fn unpark_with(&mut self, key: Key, status: u32, why: &str) -> bool {
@@ -144,11 +144,11 @@ impl Server {
 		let mut granted = Vec::new();
 		self.locks.leave(id, &mut granted);
 		self.granted(granted);
-		self.give_back_elsewhere(id);
+		self.give_back_remote_locks(id);
 	}
 
 	/// A client may have locks.
 	pub fn is_locking(&self, id: u64) -> bool {
-		self.locks.has(id) || self.clients.get(&id).is_some_and(|c| !c.elsewhere.is_empty())
+		self.locks.has(id) || self.clients.get(&id).is_some_and(|c| !c.remote_locks.is_empty())
 	}
 }

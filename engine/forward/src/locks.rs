@@ -11,7 +11,7 @@ use crate::queue::Key;
 
 /// Locks of one owner are not in each other's way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Owner {
+pub struct LockOwner {
 	/// Its end is the lock's.
 	pub client: u64,
 	pub number: u64,
@@ -20,7 +20,7 @@ pub struct Owner {
 /// A lock, held or wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lock {
-	pub owner: Owner,
+	pub owner: LockOwner,
 	pub exclusive: bool,
 	/// First and last byte.
 	pub first: u64,
@@ -47,7 +47,7 @@ impl Lock {
 			return Err(Errno::INVAL);
 		}
 		Ok(Lock {
-			owner: Owner { client, number: claim.owner },
+			owner: LockOwner { client, number: claim.owner },
 			exclusive: claim.mode == mode::EXCLUSIVE,
 			first: claim.start,
 			last,
@@ -57,7 +57,7 @@ impl Lock {
 	}
 
 	/// What a client is told of it.
-	pub fn told(&self, flags: u32) -> Claim {
+	pub fn to_claim(&self, flags: u32) -> Claim {
 		let end = self.last == i64::MAX as u64;
 		Claim {
 			client: self.owner.client,
@@ -119,20 +119,20 @@ impl Table {
 	/// These bytes are the owner's no more.
 	fn clear(&mut self, range: &Lock, counts: &mut Counts) {
 		let before = self.held.len();
-		let mut kept = Vec::with_capacity(self.held.len() + 1);
+		let mut retained = Vec::with_capacity(self.held.len() + 1);
 		for held in self.held.drain(..) {
 			if held.owner != range.owner || !held.meets(range) {
-				kept.push(held);
+				retained.push(held);
 				continue;
 			}
 			if held.first < range.first {
-				kept.push(Lock { last: range.first - 1, ..held });
+				retained.push(Lock { last: range.first - 1, ..held });
 			}
 			if held.last > range.last {
-				kept.push(Lock { first: range.last + 1, ..held });
+				retained.push(Lock { first: range.last + 1, ..held });
 			}
 		}
-		self.held = kept;
+		self.held = retained;
 		counts.change(range.owner.client, before, self.held.len());
 	}
 
@@ -291,9 +291,9 @@ impl Locks {
 	}
 
 	/// Who has ranges that are in the way of one.
-	pub fn holders(&self, id: Handle, wanted: &Lock) -> Vec<Owner> {
+	pub fn holders(&self, id: Handle, wanted: &Lock) -> Vec<LockOwner> {
 		let Some(file) = self.files.get(&id) else { return Vec::new() };
-		let owners: BTreeSet<Owner> =
+		let owners: BTreeSet<LockOwner> =
 			file.ranges.in_the_way(wanted).map(|held| held.owner).collect();
 		owners.into_iter().collect()
 	}
@@ -335,13 +335,14 @@ impl Locks {
 	/// Would this owner wait for one that waits, maybe by way of others, for it?
 	fn waits_for_itself(&self, id: Handle, wanted: &Lock) -> bool {
 		let Some(file) = self.files.get(&id) else { return false };
-		let mut next: Vec<Owner> = file.ranges.in_the_way(wanted).map(|held| held.owner).collect();
-		let mut met = HashSet::new();
+		let mut next: Vec<LockOwner> =
+			file.ranges.in_the_way(wanted).map(|held| held.owner).collect();
+		let mut visited = HashSet::new();
 		while let Some(owner) = next.pop() {
 			if owner == wanted.owner {
 				return true;
 			}
-			if met.insert(owner) {
+			if visited.insert(owner) {
 				next.extend(self.awaited_by(owner));
 			}
 		}
@@ -349,7 +350,7 @@ impl Locks {
 	}
 
 	/// For whose locks a process waits.
-	fn awaited_by(&self, owner: Owner) -> impl Iterator<Item = Owner> {
+	fn awaited_by(&self, owner: LockOwner) -> impl Iterator<Item = LockOwner> {
 		let waits = move |waiting: &&Waiting| {
 			waiting.lock.owner == owner && waiting.flags & lock::PROCESS != 0
 		};
@@ -432,7 +433,7 @@ mod tests {
 		}
 
 		/// Can `owner` be reached from those that are in the way, over processes that wait?
-		fn is_circle(&mut self, file: usize, wanted: &Lock) -> bool {
+		fn is_cycle(&mut self, file: usize, wanted: &Lock) -> bool {
 			let mut reached = self.others(file, wanted, 0);
 			for _ in 0..OWNERS {
 				for (_, file, lock, flags) in self.waiting.clone() {
@@ -458,7 +459,7 @@ mod tests {
 			if flags & lock::WAIT == 0 {
 				return Outcome::Busy;
 			}
-			if flags & lock::PROCESS != 0 && self.is_circle(file, wanted) {
+			if flags & lock::PROCESS != 0 && self.is_cycle(file, wanted) {
 				return Outcome::Deadlock;
 			}
 			self.waiting.push((key, file, *wanted, flags));
@@ -469,7 +470,7 @@ mod tests {
 	#[test]
 	fn locks_are_those_of_a_table_of_all_bytes() {
 		let (mut locks, mut plain) = (Locks::default(), Plain::default());
-		let mut next = crate::chance::from(54321);
+		let mut next = crate::test_rng::from(54321);
 		let mut seen = [0; 4];
 		for seq in 0..40_000 {
 			let (file, owner) = (next(FILES as u64) as usize, next(OWNERS as u64) as usize);
@@ -500,14 +501,14 @@ mod tests {
 					plain.set(file, &wanted, kind, 0);
 				}
 				7..9 => {
-					let found = locks.in_the_way(id(file), &wanted, kind);
+					let conflict = locks.in_the_way(id(file), &wanted, kind);
 					let others = plain.others(file, &wanted, kind);
-					assert_eq!(found.is_none(), others.is_empty());
-					if let Some(found) = found {
-						assert!(others.contains(&(found.owner.number as usize)));
-						let value = 1 + u8::from(found.exclusive);
-						let owner = found.owner.number as usize;
-						let mut bytes = plain.table(file, kind)[owner][span(&found)].iter();
+					assert_eq!(conflict.is_none(), others.is_empty());
+					if let Some(conflict) = conflict {
+						assert!(others.contains(&(conflict.owner.number as usize)));
+						let value = 1 + u8::from(conflict.exclusive);
+						let owner = conflict.owner.number as usize;
+						let mut bytes = plain.table(file, kind)[owner][span(&conflict)].iter();
 						assert!(bytes.all(|byte| *byte == value));
 					}
 				}
@@ -523,10 +524,10 @@ mod tests {
 					}] += 1;
 				}
 			}
-			let mut told = plain.settle();
-			told.sort_unstable();
+			let mut expected = plain.settle();
+			expected.sort_unstable();
 			granted.sort_unstable();
-			assert_eq!(granted, told, "step {seq}");
+			assert_eq!(granted, expected, "step {seq}");
 		}
 		assert!(seen.iter().all(|count| *count > 50), "{seen:?}");
 		(1..=2).for_each(|client| locks.leave(client, &mut Vec::new()));

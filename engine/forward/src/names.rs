@@ -6,8 +6,8 @@ use fathom_wire::number::{open, set};
 use fathom_wire::{Handle, Reply, Request, Text};
 use rustix::io::Errno;
 
+use crate::append_owner::{Asker, OwnerRequest, id_of};
 use crate::client::{Client, Doing};
-use crate::owner::{Ask, Asker, id_of};
 use crate::queue::{Access, Key};
 use crate::server::{Done, Server, Trouble};
 use crate::store::{Object, Store};
@@ -27,8 +27,8 @@ impl Server {
 			}
 			Request::Ping {} => self.at_once(key, &Reply::Ping {}, 0, b""),
 			Request::Status {} => {
-				let said = self.said();
-				self.at_once(key, &Reply::Status {}, 0, said.as_bytes())
+				let status = self.status_json();
+				self.at_once(key, &Reply::Status {}, 0, status.as_bytes())
 			}
 			Request::Record { begin } => self.begin_record(key, begin != 0, &data.0[data.1..]),
 			Request::Release { handle } => {
@@ -38,15 +38,15 @@ impl Server {
 			Request::Gaps { handle, from } => {
 				let asker = Asker::Gaps(key, from);
 				if handle == id_of(handle) {
-					self.own(handle, asker, Ask::default()); // another server asks
+					self.serve_as_owner(handle, asker, OwnerRequest::default()); // another server asks
 				} else {
-					self.ask_owner(handle, asker, Ask::default());
+					self.ask_owner(handle, asker, OwnerRequest::default());
 				}
 				Ok(())
 			}
-			Request::Reserve { handle, flags, size, wanted, told } => {
-				let ask = Ask { flags, size, wanted, told };
-				self.own(id_of(handle), Asker::Peer(key), ask);
+			Request::Reserve { handle, flags, size, wanted, outcomes } => {
+				let ask = OwnerRequest { flags, size, wanted, outcomes };
+				self.serve_as_owner(id_of(handle), Asker::Peer(key), ask);
 				Ok(())
 			}
 			Request::Call { handle, name, room } => {
@@ -94,7 +94,7 @@ impl Server {
 				if !self.store.is_quick(&object) {
 					return self.get_attr(key, handle, object);
 				}
-				self.do_here(key, move |store| {
+				self.do_inline(key, move |store| {
 					let reply = store.attr(&object).map(|attr| Reply::GetAttr { attr });
 					Done::Simple(key, reply, None)
 				});
@@ -106,9 +106,10 @@ impl Server {
 				store.set_attr(&object, &set, false).map(|attr| Reply::SetAttr { attr })
 			}),
 			Request::Call { .. } => self.run_call(key, Some(object)),
-			Request::Lookup { .. } | Request::Open { .. } if self.is_met(key) => {
-				let met = self.pending(key).map(|p| std::mem::replace(&mut p.doing, Doing::Simple));
-				let Some(Doing::Met(reply)) = met else { return };
+			Request::Lookup { .. } | Request::Open { .. } if self.awaits_writes(key) => {
+				let awaiting =
+					self.pending(key).map(|p| std::mem::replace(&mut p.doing, Doing::Simple));
+				let Some(Doing::AwaitingWrites(reply)) = awaiting else { return };
 				self.give(key, move |store| {
 					let attr = store.attr(&object)?;
 					Ok(match *reply {
@@ -174,8 +175,8 @@ impl Server {
 		self.do_for(key, Box::new(move |store| Done::Simple(key, work(store), None)));
 	}
 
-	/// Work that meets a file: it is known from now on.
-	fn give_met<F>(&mut self, key: Key, path: String, work: F)
+	/// Work that creates an object, which is known from now on.
+	fn give_create<F>(&mut self, key: Key, path: String, work: F)
 	where
 		F: FnOnce(&Store) -> Result<(Reply, Object), Trouble> + Send + 'static,
 	{
@@ -194,31 +195,31 @@ impl Server {
 
 	fn begin_names(&mut self, key: Key, request: Request) -> Result<(), Errno> {
 		match request {
-			Request::Lookup { .. } => return self.ask_together(key, request),
+			Request::Lookup { .. } => return self.coalesce(key, request),
 			Request::Open { .. } => {
 				let held = self.clients.get(&key.0).map_or(0, |client| client.held.len());
 				if held >= self.settings.client_files {
 					return Err(Errno::MFILE);
 				}
-				return self.ask_together(key, request);
+				return self.coalesce(key, request);
 			}
 			Request::Mkdir { dir, mode, path } => {
-				let (said, dir) = (self.path_of(dir, &path), self.object(key, dir)?);
-				self.give_met(key, said, move |store| {
+				let (full_path, dir) = (self.path_of(dir, &path), self.object(key, dir)?);
+				self.give_create(key, full_path, move |store| {
 					let (object, attr) = store.mkdir(&dir, &path, mode)?;
 					Ok((Reply::Mkdir { handle: object.handle(), attr }, object))
 				});
 			}
 			Request::Mknod { dir, mode, rdev, path } => {
-				let (said, dir) = (self.path_of(dir, &path), self.object(key, dir)?);
-				self.give_met(key, said, move |store| {
+				let (full_path, dir) = (self.path_of(dir, &path), self.object(key, dir)?);
+				self.give_create(key, full_path, move |store| {
 					let (object, attr) = store.mknod(&dir, &path, mode, rdev)?;
 					Ok((Reply::Mknod { handle: object.handle(), attr }, object))
 				});
 			}
 			Request::Symlink { dir, path, target } => {
-				let (said, dir) = (self.path_of(dir, &path), self.object(key, dir)?);
-				self.give_met(key, said, move |store| {
+				let (full_path, dir) = (self.path_of(dir, &path), self.object(key, dir)?);
+				self.give_create(key, full_path, move |store| {
 					let (object, attr) = store.symlink(&dir, &path, &target)?;
 					Ok((Reply::Symlink { handle: object.handle(), attr }, object))
 				});
@@ -253,7 +254,7 @@ impl Server {
 				let work = move |store: &Store| {
 					let read = store.read_dir(&dir, cookie, most);
 					let reply = |(entries, more)| (Reply::ReadDir { entries }, more);
-					Done::Some(key, read.map(reply))
+					Done::Partial(key, read.map(reply))
 				};
 				self.do_for(key, Box::new(work));
 			}
@@ -273,9 +274,14 @@ impl Server {
 	}
 
 	/// What came of work on a name: the file is known, and held if it was opened.
-	pub fn named(&mut self, key: Key, result: Result<Reply, Trouble>, handle: Option<Handle>) {
+	pub fn finish_name(
+		&mut self,
+		key: Key,
+		result: Result<Reply, Trouble>,
+		handle: Option<Handle>,
+	) {
 		if let Some(pending) = self.pending(key) {
-			pending.met = handle.or(pending.met);
+			pending.resolved = handle.or(pending.resolved);
 		}
 		self.check_cache(key, handle, &result);
 		let flags = match self.pending(key).map(|pending| &pending.request) {
@@ -291,7 +297,7 @@ impl Server {
 		};
 		let (Some(handle), Some(flags)) = (handle, flags) else {
 			return match handle {
-				Some(handle) => self.answer_met(key, handle, reply),
+				Some(handle) => self.answer_after_writes(key, handle, reply),
 				None => {
 					self.leave_queue(key);
 					self.answer(key, 0, &reply, b"", 0);
@@ -301,7 +307,7 @@ impl Server {
 		self.hold(key.0, handle);
 		let created = matches!(reply, Reply::Open { created: 1, .. });
 		if flags & open::TRUNCATE == 0 || created {
-			return self.answer_met(key, handle, reply);
+			return self.answer_after_writes(key, handle, reply);
 		}
 		if let Some(pending) = self.pending(key) {
 			pending.doing = Doing::Truncating(Box::new(reply));
@@ -314,18 +320,18 @@ impl Server {
 	}
 
 	/// Attributes of a file are those after all writes that were answered.
-	fn answer_met(&mut self, key: Key, handle: Handle, reply: Reply) {
+	fn answer_after_writes(&mut self, key: Key, handle: Handle, reply: Reply) {
 		if self.files.get(&handle).is_none_or(|file| file.queue.is_empty()) {
 			return self.answer(key, 0, &reply, b"", 0);
 		}
-		self.set_doing(key, Doing::Met(Box::new(reply)));
+		self.set_doing(key, Doing::AwaitingWrites(Box::new(reply)));
 		if let Err(errno) = self.whole(key, handle) {
 			self.fail(key, errno, (0, 0));
 		}
 	}
 
-	fn is_met(&mut self, key: Key) -> bool {
-		self.pending(key).is_some_and(|pending| matches!(pending.doing, Doing::Met(_)))
+	fn awaits_writes(&mut self, key: Key) -> bool {
+		self.pending(key).is_some_and(|pending| matches!(pending.doing, Doing::AwaitingWrites(_)))
 	}
 
 	fn hold(&mut self, client: u64, handle: Handle) {

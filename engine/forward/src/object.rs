@@ -30,7 +30,7 @@ pub struct Object {
 	pub reading: OnceLock<OwnedFd>,
 	pub writing: OnceLock<OwnedFd>,
 	/// The directory in which it was made, to be synced with it once.
-	pub made_in: Mutex<Option<OwnedFd>>,
+	pub created_in: Mutex<Option<OwnedFd>>,
 }
 
 /// Its number will be another file's.
@@ -43,22 +43,22 @@ impl Drop for Object {
 impl Object {
 	/// A handle is what a file is, so equal for all its names and after a restart.
 	pub fn of(place: OwnedFd) -> Result<(Object, Attr)> {
-		let said = statx(&place)?;
-		let birth = said.stx_btime.tv_sec as u64 ^ u64::from(said.stx_btime.tv_nsec) << 32;
-		let device = u64::from(said.stx_dev_major) << 32 | u64::from(said.stx_dev_minor);
+		let stat = statx(&place)?;
+		let birth = stat.stx_btime.tv_sec as u64 ^ u64::from(stat.stx_btime.tv_nsec) << 32;
+		let device = u64::from(stat.stx_dev_major) << 32 | u64::from(stat.stx_dev_minor);
 		let mut handle = [0; 32];
 		handle[0..8].copy_from_slice(&1u64.to_le_bytes()); // so that none is the root's zeros
 		handle[8..16].copy_from_slice(&device.to_le_bytes());
-		handle[16..24].copy_from_slice(&said.stx_ino.to_le_bytes());
+		handle[16..24].copy_from_slice(&stat.stx_ino.to_le_bytes());
 		handle[24..32].copy_from_slice(&birth.to_le_bytes());
 		let object = Object {
 			handle: Handle(handle),
 			place,
 			reading: OnceLock::new(),
 			writing: OnceLock::new(),
-			made_in: Mutex::new(None),
+			created_in: Mutex::new(None),
 		};
-		Ok((object, attr_of(&said)))
+		Ok((object, attr_of(&stat)))
 	}
 
 	/// What it is on, as its handle has it.
@@ -79,13 +79,13 @@ impl Object {
 	}
 
 	/// What a path in this directory names; an empty one names the file itself.
-	pub fn named<'a>(&self, path: &'a Text) -> Place<'a> {
+	pub fn place_of<'a>(&self, path: &'a Text) -> Place<'a> {
 		let path = Some(&path.0[..]).filter(|path| !path.is_empty());
 		Place { file: self.place.as_raw_fd(), path }
 	}
 
 	pub fn attr(&self) -> Result<Attr> {
-		statx(&self.place).map(|said| attr_of(&said))
+		statx(&self.place).map(|stat| attr_of(&stat))
 	}
 
 	/// To be read by others.
@@ -174,23 +174,23 @@ fn statx(place: &OwnedFd) -> Result<Statx> {
 	rustix::fs::statx(place, "", AtFlags::EMPTY_PATH, wanted)
 }
 
-fn attr_of(said: &Statx) -> Attr {
+fn attr_of(stat: &Statx) -> Attr {
 	let time = |t: rustix::fs::StatxTimestamp| Time { seconds: t.tv_sec, nanoseconds: t.tv_nsec };
 	Attr {
-		mode: u32::from(said.stx_mode),
-		nlink: said.stx_nlink,
-		uid: said.stx_uid,
-		gid: said.stx_gid,
-		blksize: said.stx_blksize,
-		rdev: rustix::fs::makedev(said.stx_rdev_major, said.stx_rdev_minor),
-		dev: rustix::fs::makedev(said.stx_dev_major, said.stx_dev_minor),
-		ino: said.stx_ino,
-		size: said.stx_size,
-		blocks: said.stx_blocks,
-		atime: time(said.stx_atime),
-		mtime: time(said.stx_mtime),
-		ctime: time(said.stx_ctime),
-		birth: time(said.stx_btime),
+		mode: u32::from(stat.stx_mode),
+		nlink: stat.stx_nlink,
+		uid: stat.stx_uid,
+		gid: stat.stx_gid,
+		blksize: stat.stx_blksize,
+		rdev: rustix::fs::makedev(stat.stx_rdev_major, stat.stx_rdev_minor),
+		dev: rustix::fs::makedev(stat.stx_dev_major, stat.stx_dev_minor),
+		ino: stat.stx_ino,
+		size: stat.stx_size,
+		blocks: stat.stx_blocks,
+		atime: time(stat.stx_atime),
+		mtime: time(stat.stx_mtime),
+		ctime: time(stat.stx_ctime),
+		birth: time(stat.stx_btime),
 	}
 }
 
@@ -313,8 +313,8 @@ pub fn sync(object: &Object) -> Result<()> {
 		Err(Errno::ISDIR) => rustix::fs::fsync(object.reading()?)?,
 		file => rustix::fs::fsync(file?)?,
 	}
-	let made_in = object.made_in.lock().ok().and_then(|mut made_in| made_in.take());
-	if let Some(directory) = made_in {
+	let created_in = object.created_in.lock().ok().and_then(|mut created_in| created_in.take());
+	if let Some(directory) = created_in {
 		let flags = OFlags::RDONLY | OFlags::DIRECTORY | CLOSED;
 		rustix::fs::fsync(rustix::fs::open(proc_path(&directory), flags, Mode::empty())?)?;
 	}

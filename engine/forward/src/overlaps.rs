@@ -61,10 +61,10 @@ mod tests {
 	fn meet(a: &[(u64, u64)], b: &[(u64, u64)]) -> bool {
 		let mut overlaps = Overlaps::default();
 		overlaps.insert(7, &extents(a), true);
-		let found = overlaps.of(&extents(b), false).any(|number| number == 7);
+		let overlapping = overlaps.of(&extents(b), false).any(|number| number == 7);
 		overlaps.remove(7, &extents(a));
 		assert!(overlaps.of(&extents(a), true).next().is_none());
-		found
+		overlapping
 	}
 
 	#[test]

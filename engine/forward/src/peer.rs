@@ -43,9 +43,9 @@ pub struct Peer {
 	/// Of the server that was met last; 0: none yet.
 	epoch: AtomicU64,
 	/// Another one was met after it.
-	anew: AtomicBool,
+	restarted: AtomicBool,
 	/// When it last answered.
-	heard: Mutex<Option<Instant>>,
+	last_answer: Mutex<Option<Instant>>,
 }
 
 /// What is asked, with the data of a write, for which clients' calls; flags of a request.
@@ -79,7 +79,7 @@ pub struct Patience {
 }
 
 /// What a peer answered.
-pub struct Came {
+pub struct Response {
 	pub reply: Reply,
 	pub hints: Hints,
 	pub data: Vec<u8>,
@@ -88,28 +88,28 @@ pub struct Came {
 }
 
 /// Why there is no answer: the connection, or what the peer says.
-enum Lost {
+enum CallError {
 	Connection(io::Error),
 	/// Others of this server asked so much meanwhile that what became of it is not known any more.
 	Forgotten,
 	Refused(Trouble),
 }
 
-impl From<io::Error> for Lost {
-	fn from(error: io::Error) -> Lost {
-		Lost::Connection(error)
+impl From<io::Error> for CallError {
+	fn from(error: io::Error) -> CallError {
+		CallError::Connection(error)
 	}
 }
 
-impl From<Errno> for Lost {
-	fn from(errno: Errno) -> Lost {
-		Lost::Refused(errno.into())
+impl From<Errno> for CallError {
+	fn from(errno: Errno) -> CallError {
+		CallError::Refused(errno.into())
 	}
 }
 
-impl From<WireError> for Lost {
-	fn from(error: WireError) -> Lost {
-		Lost::Refused(Trouble::new(Errno::PROTO, error.to_string()))
+impl From<WireError> for CallError {
+	fn from(error: WireError) -> CallError {
+		CallError::Refused(Trouble::new(Errno::PROTO, error.to_string()))
 	}
 }
 
@@ -125,24 +125,24 @@ impl Peer {
 			idle: Mutex::new(Vec::new()),
 			away: AtomicBool::new(false),
 			epoch: AtomicU64::new(0),
-			anew: AtomicBool::new(false),
-			heard: Mutex::new(None),
+			restarted: AtomicBool::new(false),
+			last_answer: Mutex::new(None),
 		})
 	}
 
 	/// Ask, and wait for the answer. What is wrong names this peer.
-	pub fn call(&self, request: &Request, deadline: Instant) -> Result<Came, Trouble> {
+	pub fn call(&self, request: &Request, deadline: Instant) -> Result<Response, Trouble> {
 		self.put(Question::of(request), deadline)
 	}
 
 	/// The same with data or flags.
-	pub fn put(&self, question: Question<'_>, deadline: Instant) -> Result<Came, Trouble> {
+	pub fn put(&self, question: Question<'_>, deadline: Instant) -> Result<Response, Trouble> {
 		self.ask(question, (deadline, deadline))
 	}
 
 	/// Was the server started anew since this was asked last? Then what it had only accepted is lost.
 	pub fn started_anew(&self) -> bool {
-		self.anew.swap(false, Ordering::Relaxed)
+		self.restarted.swap(false, Ordering::Relaxed)
 	}
 
 	/// Which of the servers at this address it is.
@@ -151,14 +151,16 @@ impl Peer {
 	}
 
 	fn answered(&self) {
-		if let Ok(mut heard) = self.heard.lock() {
-			*heard = Some(Instant::now());
+		if let Ok(mut last_answer) = self.last_answer.lock() {
+			*last_answer = Some(Instant::now());
 		}
 	}
 
 	/// It has answered nothing for so long.
 	pub fn is_silent_for(&self, time: Duration) -> bool {
-		self.heard.lock().is_ok_and(|heard| heard.is_none_or(|at| at.elapsed() > time))
+		self.last_answer
+			.lock()
+			.is_ok_and(|last_answer| last_answer.is_none_or(|at| at.elapsed() > time))
 	}
 
 	/// It was not reached when it was last sought.
@@ -167,7 +169,7 @@ impl Peer {
 	}
 
 	/// The same of a server that has its own patience; one that was away is not waited for again.
-	pub fn seek(&self, question: Question<'_>, patience: Patience) -> Result<Came, Trouble> {
+	pub fn seek(&self, question: Question<'_>, patience: Patience) -> Result<Response, Trouble> {
 		if self.is_away() {
 			self.look_again(HELLO.min(patience.reach))?;
 		}
@@ -179,13 +181,13 @@ impl Peer {
 	fn look_again(&self, most: Duration) -> Result<(), Trouble> {
 		match self.connect(Instant::now() + most) {
 			Ok(link) => {
-				self.keep(link);
+				self.put_back(link);
 				self.away.store(false, Ordering::Relaxed);
 				Ok(())
 			}
-			Err(Lost::Refused(trouble)) => Err(self.named(trouble)),
-			Err(Lost::Forgotten) => Err(self.named(Errno::PROTO.into())),
-			Err(Lost::Connection(error)) => Err(self.unreachable(&error)),
+			Err(CallError::Refused(trouble)) => Err(self.with_address(trouble)),
+			Err(CallError::Forgotten) => Err(self.with_address(Errno::PROTO.into())),
+			Err(CallError::Connection(error)) => Err(self.unreachable(&error)),
 		}
 	}
 
@@ -194,7 +196,7 @@ impl Peer {
 		&self,
 		mut question: Question<'_>,
 		(reach, deadline): (Instant, Instant),
-	) -> Result<Came, Trouble> {
+	) -> Result<Response, Trouble> {
 		let (mut seq, mut pause, mut again) = (None, PAUSE.0, false);
 		loop {
 			let mut sent = false;
@@ -202,27 +204,27 @@ impl Peer {
 				// larger than any before on this connection, as it was taken after it
 				let seq = *seq.get_or_insert_with(|| self.seq.fetch_add(1, Ordering::Relaxed) + 1);
 				sent = true;
-				let came = link.ask((self.id, seq), question, deadline)?;
-				self.keep(link);
-				Ok(came)
+				let response = link.ask((self.id, seq), question, deadline)?;
+				self.put_back(link);
+				Ok(response)
 			});
 			let error = match asked {
-				Ok(came) => {
+				Ok(response) => {
 					self.away.store(false, Ordering::Relaxed);
 					self.answered();
-					return Ok(came);
+					return Ok(response);
 				}
-				Err(Lost::Refused(trouble)) => {
+				Err(CallError::Refused(trouble)) => {
 					self.away.store(false, Ordering::Relaxed);
 					self.answered();
-					return Err(self.named(Trouble { again, ..trouble }));
+					return Err(self.with_address(Trouble { again, ..trouble }));
 				}
-				Err(Lost::Forgotten) => {
+				Err(CallError::Forgotten) => {
 					(seq, again) = (None, true);
 					question.flags &= !flag::RETRY;
 					continue;
 				}
-				Err(Lost::Connection(error)) => error,
+				Err(CallError::Connection(error)) => error,
 			};
 			again |= sent;
 			self.hang_up(); // the others are lost with it
@@ -241,14 +243,14 @@ impl Peer {
 			Some(Errno::AGAIN) | None => Errno::TIMEDOUT,
 			Some(errno) => errno,
 		};
-		self.named(match error.get_ref() {
+		self.with_address(match error.get_ref() {
 			Some(words) => Trouble::new(errno, words.to_string()),
 			None => errno.into(),
 		})
 	}
 
 	/// A connection for the next question.
-	fn keep(&self, link: Link) {
+	fn put_back(&self, link: Link) {
 		if let Ok(mut idle) = self.idle.lock() {
 			idle.push(link);
 		}
@@ -261,31 +263,31 @@ impl Peer {
 		}
 	}
 
-	fn named(&self, trouble: Trouble) -> Trouble {
+	fn with_address(&self, trouble: Trouble) -> Trouble {
 		Trouble { why: format!("server {}: {}", self.address, trouble.why), ..trouble }
 	}
 
 	/// A connection that nobody uses.
-	fn link(&self, deadline: Instant) -> Result<Link, Lost> {
+	fn link(&self, deadline: Instant) -> Result<Link, CallError> {
 		match self.idle.lock().ok().and_then(|mut idle| idle.pop()) {
 			Some(link) => Ok(link),
 			None => self.connect(deadline),
 		}
 	}
 
-	fn connect(&self, deadline: Instant) -> Result<Link, Lost> {
+	fn connect(&self, deadline: Instant) -> Result<Link, CallError> {
 		let socket = match self.address.split_once(':') {
 			Some(("unix", path)) => Socket::Unix(connect_unix(Path::new(path), left(deadline)?)?),
 			Some(("tcp", place)) => {
-				let found = place.to_socket_addrs()?.next();
-				let found = found.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
-				let socket = TcpStream::connect_timeout(&found, left(deadline)?)?;
+				let resolved = place.to_socket_addrs()?.next();
+				let resolved = resolved.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
+				let socket = TcpStream::connect_timeout(&resolved, left(deadline)?)?;
 				socket.set_nodelay(true)?;
 				Socket::Tcp(socket)
 			}
 			_ => {
 				let place = self.address.strip_prefix("ofi");
-				let place = place.ok_or_else(|| Lost::Refused(Errno::INVAL.into()))?;
+				let place = place.ok_or_else(|| CallError::Refused(Errno::INVAL.into()))?;
 				Socket::Ofi(fathom_ofi::Link::connect(place, left(deadline)?)?)
 			}
 		};
@@ -294,7 +296,7 @@ impl Peer {
 		Ok(link)
 	}
 
-	fn greet(&self, link: &mut Link, deadline: Instant) -> Result<(), Lost> {
+	fn greet(&self, link: &mut Link, deadline: Instant) -> Result<(), CallError> {
 		let nonce: [u8; 32] = random().map_err(|why| refused(&why))?;
 		let version = frame::VERSION as u16;
 		let name = self.name.as_str().into();
@@ -302,9 +304,9 @@ impl Peer {
 		let id = (self.id, 0);
 		let hello = Request::Hello { hello };
 		let server = match link.exchange(id, Question::of(&hello), deadline)? {
-			Ok(came) => return self.met(&came),
+			Ok(response) => return self.note_epoch(&response),
 			Err((status::AUTH, failure)) => failure.hints,
-			Err((status, failure)) => return Err(told(status, &failure)),
+			Err((status, failure)) => return Err(refusal_of(status, &failure)),
 		};
 		let nonce_of_server = server.value(hint::NONCE).and_then(|nonce| nonce.try_into().ok());
 		let takes_munge = server.has(hint::MUNGE);
@@ -330,15 +332,15 @@ impl Peer {
 		token: &[u8],
 		challenge: &Challenge,
 		deadline: Instant,
-	) -> Result<(), Lost> {
+	) -> Result<(), CallError> {
 		let proof = challenge.proof(token, CLIENT).try_into().unwrap_or_default();
 		let auth = Request::Auth { proof };
-		let came = link.ask((self.id, 0), Question::of(&auth), deadline)?;
-		let proof = came.hints.value(hint::PROOF).unwrap_or_default();
+		let response = link.ask((self.id, 0), Question::of(&auth), deadline)?;
+		let proof = response.hints.value(hint::PROOF).unwrap_or_default();
 		if !challenge.holds(token, SERVER, proof) {
 			return Err(refused("it does not know the token"));
 		}
-		self.met(&came)
+		self.note_epoch(&response)
 	}
 
 	fn show_user(
@@ -347,28 +349,28 @@ impl Peer {
 		munge: &Munge,
 		challenge: &Challenge,
 		deadline: Instant,
-	) -> Result<(), Lost> {
+	) -> Result<(), CallError> {
 		let credential = munge.seal(&challenge.statement(CLIENT)).map_err(|why| refused(&why))?;
 		let ours = Request::Munge { credential: credential.as_str().into() };
-		let came = link.ask((self.id, 0), Question::of(&ours), deadline)?;
-		let Reply::Munge { credential, .. } = &came.reply else {
+		let response = link.ask((self.id, 0), Question::of(&ours), deadline)?;
+		let Reply::Munge { credential, .. } = &response.reply else {
 			return Err(Errno::PROTO.into());
 		};
 		let checked = munge.check(&credential.0, &challenge.statement(SERVER));
 		checked.map_err(|why| refused(&why))?;
-		self.met(&came)
+		self.note_epoch(&response)
 	}
 
-	fn met(&self, came: &Came) -> Result<(), Lost> {
+	fn note_epoch(&self, response: &Response) -> Result<(), CallError> {
 		let (Reply::Hello { session: Session { epoch, .. } }
 		| Reply::Auth { session: Session { epoch, .. } }
-		| Reply::Munge { session: Session { epoch, .. }, .. }) = &came.reply
+		| Reply::Munge { session: Session { epoch, .. }, .. }) = &response.reply
 		else {
 			return Ok(());
 		};
 		let before = self.epoch.swap(*epoch, Ordering::Relaxed);
 		if before != 0 && before != *epoch {
-			self.anew.store(true, Ordering::Relaxed);
+			self.restarted.store(true, Ordering::Relaxed);
 		}
 		Ok(())
 	}
@@ -377,12 +379,14 @@ impl Peer {
 /// How a server is: its counters as JSON. `address`: unix:PATH, tcp:HOST:PORT or ofi:HOST:PORT.
 pub fn status(address: &str, secrets: Secrets, patience: Duration) -> Result<String, String> {
 	let peer = Peer::new(address, secrets, "fathom-engine forward-status")?;
-	let came = peer.call(&Request::Status {}, Instant::now() + patience);
-	came.map(|came| String::from_utf8_lossy(&came.data).into_owned()).map_err(|trouble| trouble.why)
+	let response = peer.call(&Request::Status {}, Instant::now() + patience);
+	response
+		.map(|response| String::from_utf8_lossy(&response.data).into_owned())
+		.map_err(|trouble| trouble.why)
 }
 
-fn refused(why: &str) -> Lost {
-	Lost::Refused(Trouble::new(Errno::ACCESS, why.to_owned()))
+fn refused(why: &str) -> CallError {
+	CallError::Refused(Trouble::new(Errno::ACCESS, why.to_owned()))
 }
 
 /// Time until a deadline; none left is an error, as a zero timeout would be for ever.
@@ -391,14 +395,14 @@ fn left(deadline: Instant) -> io::Result<Duration> {
 	if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
 }
 
-fn told(status: u32, failure: &Failure) -> Lost {
+fn refusal_of(status: u32, failure: &Failure) -> CallError {
 	let why = String::from_utf8_lossy(&failure.what.0).into_owned();
 	match status {
 		// it ends, and may be back
-		status::DRAINING => Lost::Connection(Errno::SHUTDOWN.into()),
-		status::FORGOTTEN => Lost::Forgotten,
-		status::AUTH.. => Lost::Refused(Trouble::new(Errno::ACCESS, why)),
-		errno => Lost::Refused(Trouble::new(Errno::from_raw_os_error(errno as i32), why)),
+		status::DRAINING => CallError::Connection(Errno::SHUTDOWN.into()),
+		status::FORGOTTEN => CallError::Forgotten,
+		status::AUTH.. => CallError::Refused(Trouble::new(Errno::ACCESS, why)),
+		errno => CallError::Refused(Trouble::new(Errno::from_raw_os_error(errno as i32), why)),
 	}
 }
 
@@ -421,9 +425,9 @@ impl Link {
 		key: (u64, u64),
 		question: Question<'_>,
 		deadline: Instant,
-	) -> Result<Came, Lost> {
+	) -> Result<Response, CallError> {
 		let answered = self.exchange(key, question, deadline)?;
-		answered.map_err(|(status, failure)| told(status, &failure))
+		answered.map_err(|(status, failure)| refusal_of(status, &failure))
 	}
 
 	/// A request and its answer, or the status and the words in which it was refused.
@@ -432,10 +436,10 @@ impl Link {
 		(client, seq): (u64, u64),
 		question: Question<'_>,
 		deadline: Instant,
-	) -> Result<Result<Came, (u32, Failure)>, Lost> {
+	) -> Result<Result<Response, (u32, Failure)>, CallError> {
 		let Question { request, data, callers, known_as, flags, hints: more } = question;
 		let caller = callers.first().copied().unwrap_or_default();
-		let mut hints = traced::told(if data.is_empty() { &[] } else { callers }, known_as);
+		let mut hints = traced::caller_hints(if data.is_empty() { &[] } else { callers }, known_as);
 		hints.0.extend_from_slice(&more.0);
 		let most = u128::from(u32::MAX);
 		let deadline_ms = left(deadline)?.as_millis().clamp(1, most) as u32;
@@ -475,7 +479,7 @@ impl Link {
 					let (reply, hints, at) = Reply::decode(header.op, &body)?;
 					read.extend_from_slice(&body[at..]);
 					let more = header.flags & flag::MORE != 0;
-					return Ok(Ok(Came { reply, hints, data: read, more }));
+					return Ok(Ok(Response { reply, hints, data: read, more }));
 				}
 			}
 		}
@@ -493,7 +497,7 @@ impl Link {
 		Ok(())
 	}
 
-	fn receive(&mut self, deadline: Instant) -> Result<(Header, Vec<u8>), Lost> {
+	fn receive(&mut self, deadline: Instant) -> Result<(Header, Vec<u8>), CallError> {
 		let mut head = [0; HEADER];
 		self.fill(&mut head, deadline)?;
 		let header = Header::decode(&head)?;
@@ -548,9 +552,9 @@ mod tests {
 	}
 
 	fn in_time<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-		let (done, told) = channel();
+		let (done, receiver) = channel();
 		thread::spawn(move || done.send(work()));
-		told.recv_timeout(Duration::from_secs(60)).expect("it is waited for without end")
+		receiver.recv_timeout(Duration::from_secs(60)).expect("it is waited for without end")
 	}
 
 	#[test]
@@ -558,11 +562,11 @@ mod tests {
 		let (_hung, peer) = hung("waited-once");
 		let hour = Duration::from_secs(3600);
 		peer.away.store(true, Ordering::Relaxed);
-		let came = in_time(move || {
+		let response = in_time(move || {
 			let ping = Request::Ping {};
 			peer.seek(Question::of(&ping), Patience { reach: hour, answer: hour }).err()
 		});
-		assert_eq!(came.map(|trouble| trouble.errno), Some(Errno::TIMEDOUT));
+		assert_eq!(response.map(|trouble| trouble.errno), Some(Errno::TIMEDOUT));
 	}
 
 	#[test]
@@ -571,7 +575,7 @@ mod tests {
 		rustix::net::listen(&hung.listener, 0).unwrap();
 		let _first = std::os::unix::net::UnixStream::connect(&hung.path).unwrap();
 		let due = Instant::now() + Duration::from_millis(100);
-		let came = in_time(move || peer.call(&Request::Ping {}, due).err());
-		assert_eq!(came.map(|trouble| trouble.errno), Some(Errno::TIMEDOUT));
+		let response = in_time(move || peer.call(&Request::Ping {}, due).err());
+		assert_eq!(response.map(|trouble| trouble.errno), Some(Errno::TIMEDOUT));
 	}
 }

@@ -10,7 +10,7 @@ use crate::server::Trouble;
 use crate::traced::MOST_CALLERS;
 
 /// Ranges that were not written, each with why.
-pub type Lost = Vec<(Extent, Trouble)>;
+pub type FailedRanges = Vec<(Extent, Trouble)>;
 
 /// Bytes that lie one after the other, to be written.
 pub struct Stretch<'a> {
@@ -115,7 +115,7 @@ pub fn write_portions(
 }
 
 /// What failed of each stretch, in the order of offsets.
-pub fn by_stretch(stretches: usize, lost: Vec<(usize, Extent, Trouble)>) -> Vec<Lost> {
+pub fn by_stretch(stretches: usize, lost: Vec<(usize, Extent, Trouble)>) -> Vec<FailedRanges> {
 	let mut failed = vec![Vec::new(); stretches];
 	for (number, range, trouble) in lost {
 		failed[number].push((range, trouble));

@@ -28,12 +28,12 @@ pub struct Pulls {
 }
 
 impl Pulls {
-	fn asked(&mut self) {
+	fn requested(&mut self) {
 		self.since.get_or_insert_with(Instant::now);
 	}
 
 	/// A part came; `all`: no other is under way.
-	fn came(&mut self, all: bool) {
+	fn arrived(&mut self, all: bool) {
 		let Some(since) = self.since else { return };
 		let now = Instant::now();
 		self.first.get_or_insert(now - since);
@@ -93,7 +93,7 @@ impl Server {
 			if room {
 				writing.pulled += wanted;
 				writing.reserved += wanted as usize;
-				writing.pulls.asked();
+				writing.pulls.requested();
 				self.ask_for(key, Pull { at: pulled, length: wanted as u32 });
 			} else {
 				return writing.waited = true;
@@ -133,7 +133,7 @@ impl Server {
 		}
 		writing.got += length;
 		writing.reserved -= length as usize;
-		writing.pulls.came(writing.got == writing.pulled);
+		writing.pulls.arrived(writing.got == writing.pulled);
 		self.ready(key, handle, at, (body, 8), length as usize);
 		self.pull(key);
 	}
@@ -198,7 +198,7 @@ impl Server {
 
 	/// Room in the pool for a client, if there is so much, and it holds less than its share.
 	pub fn take(&mut self, client: u64, bytes: usize) -> bool {
-		let enough = self.pool_free >= bytes && !self.is_sated(client, bytes);
+		let enough = self.pool_free >= bytes && !self.exceeds_quota(client, bytes);
 		if enough {
 			self.pool_free -= bytes;
 			*self.used.entry(client).or_default() += bytes;
@@ -207,7 +207,7 @@ impl Server {
 	}
 
 	/// It would hold more than its share. One part it may always have; other servers ask for many clients.
-	fn is_sated(&self, client: u64, bytes: usize) -> bool {
+	fn exceeds_quota(&self, client: u64, bytes: usize) -> bool {
 		let Some(used) = self.used.get(&client) else { return false };
 		let peer = self.clients.get(&client).is_some_and(|client| client.is_peer);
 		!peer && used + bytes > self.settings.client_pool
@@ -228,10 +228,10 @@ impl Server {
 			self.pool_free -= there;
 			self.overdrawn += bytes - there;
 			*self.used.entry(key.0).or_default() += bytes;
-		} else if self.is_sated(key.0, bytes) {
-			self.sated.entry(key.0).or_default().insert(place);
+		} else if self.exceeds_quota(key.0, bytes) {
+			self.over_quota.entry(key.0).or_default().insert(place);
 		} else {
-			self.hungry.insert(place);
+			self.waiting_for_pool.insert(place);
 		}
 		oldest
 	}
@@ -250,32 +250,35 @@ impl Server {
 				self.used.remove(&client);
 			}
 		}
-		self.feed_sated(client);
-		self.feed_hungry();
+		self.resume_over_quota(client);
+		self.resume_waiting_for_pool();
 	}
 
 	/// Requests of a client that waited for its own to be done.
-	fn feed_sated(&mut self, client: u64) {
-		while let Some(first) = self.sated.get_mut(&client).and_then(BTreeSet::pop_first) {
+	fn resume_over_quota(&mut self, client: u64) {
+		while let Some(first) = self.over_quota.get_mut(&client).and_then(BTreeSet::pop_first) {
 			self.go_on(first.1);
-			if self.sated.get(&client).is_some_and(|sated| sated.contains(&first)) {
+			if self.over_quota.get(&client).is_some_and(|over_quota| over_quota.contains(&first)) {
 				return; // still no room
 			}
 		}
-		self.sated.remove(&client);
+		self.over_quota.remove(&client);
 	}
 
 	/// Who waited for room goes on, the oldest first.
-	pub fn feed_hungry(&mut self) {
+	pub fn resume_waiting_for_pool(&mut self) {
 		let oldest = self.unfinished.first().copied();
 		if let Some(oldest) = oldest
-			&& self.sated.get_mut(&oldest.1.0).is_some_and(|sated| sated.remove(&oldest))
+			&& self
+				.over_quota
+				.get_mut(&oldest.1.0)
+				.is_some_and(|over_quota| over_quota.remove(&oldest))
 		{
 			self.go_on(oldest.1);
 		}
-		while let Some(first) = self.hungry.pop_first() {
+		while let Some(first) = self.waiting_for_pool.pop_first() {
 			self.go_on(first.1);
-			if self.hungry.contains(&first) {
+			if self.waiting_for_pool.contains(&first) {
 				break; // still no room
 			}
 		}

@@ -499,7 +499,7 @@ mod tests {
 	#[test]
 	fn the_order_is_that_of_a_list_in_which_all_are_asked() {
 		let (mut queue, mut plain) = (Queue::default(), Plain::default());
-		let mut next = crate::chance::from(12345);
+		let mut next = crate::test_rng::from(12345);
 		for seq in 0..20000 {
 			if next(10) < 5 {
 				let (from, length) = (next(200), 1 + next(8));

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use crate::answers::reply_header;
 use crate::client::{Doing, Reading};
 use crate::queue::{Access, Key};
-use crate::server::{AHEAD, Done, Got, Server, Trouble};
+use crate::server::{AHEAD, Done, ReadFrame, Server, Trouble};
 use crate::store::{Object, Store};
 
 impl Server {
@@ -68,7 +68,7 @@ impl Server {
 		let purpose = self.purpose(key, wanted);
 		let cached = !large && !reading_direct && self.may_cache(&object);
 		let frame = self.buffers.take_filled(head + wanted as usize);
-		let mut got = Got { frame, parts: Vec::new(), error: None, compressed: false, held };
+		let mut got = ReadFrame { frame, parts: Vec::new(), error: None, compressed: false, held };
 		if cached {
 			match self.read_cached(key, handle, &parts, head, got) {
 				Some(back) => got = back,
@@ -78,25 +78,25 @@ impl Server {
 		let mut frame = got.frame;
 		self.count.store_reads += parts.len() as u64;
 		if !compresses // which would hold up all others
-			&& let Some(parts) = self.read_here(&object, &parts, &mut frame[head..], &purpose)
+			&& let Some(parts) = self.read_inline(&object, &parts, &mut frame[head..], &purpose)
 		{
 			let moved: u64 = parts.iter().map(|(_, bytes)| bytes).sum();
 			frame.truncate(head + moved as usize);
-			let got = Got { frame, parts, error: None, compressed: false, held };
-			return self.done_here.push_back((Instant::now(), Done::Read(key, got)));
+			let got = ReadFrame { frame, parts, error: None, compressed: false, held };
+			return self.done_inline.push_back((Instant::now(), Done::Read(key, got)));
 		}
 		let work = move |store: &Store| {
 			let (parts, error) = read(store, &object, &parts, &mut frame[head..]);
 			let moved: u64 = parts.iter().map(|(_, bytes)| bytes).sum();
 			frame.truncate(head + moved as usize);
 			let compressed = compresses && compress(&mut frame, head);
-			Done::Read(key, Got { frame, parts, error, compressed, held })
+			Done::Read(key, ReadFrame { frame, parts, error, compressed, held })
 		};
 		self.workers_of(&handle).give(purpose, Box::new(work));
 	}
 
 	/// The parts, if they can be had without waiting.
-	fn read_here(
+	fn read_inline(
 		&self,
 		object: &Object,
 		parts: &[Extent],
@@ -117,8 +117,8 @@ impl Server {
 		parts.iter().map(&mut read).collect()
 	}
 
-	pub fn has_read(&mut self, key: Key, got: Got) {
-		let Got { mut frame, parts, error, compressed, held } = got;
+	pub fn has_read(&mut self, key: Key, got: ReadFrame) {
+		let ReadFrame { mut frame, parts, error, compressed, held } = got;
 		let moved: u64 = parts.iter().map(|(_, bytes)| bytes).sum();
 		self.count.read += moved;
 		let Some(pending) = self.pending(key) else { return self.free(key.0, held) };

@@ -36,7 +36,7 @@ impl Server {
 			let reply = Reply::Record { outcome: outcome(changed), run: run.as_str().into() };
 			Done::Simple(key, Ok(reply), None)
 		};
-		self.aside.give(Purpose::default(), Box::new(work));
+		self.misc_workers.give(Purpose::default(), Box::new(work));
 		Ok(())
 	}
 }
@@ -61,8 +61,8 @@ pub fn record(
 	let request = Request::Record { begin: u8::from(settings.is_some()) };
 	let data = [settings.unwrap_or_default()];
 	let question = Question { data: &data, ..Question::of(&request) };
-	let came = peer.put(question, Instant::now() + patience).map_err(|trouble| trouble.why)?;
-	match came.reply {
+	let response = peer.put(question, Instant::now() + patience).map_err(|trouble| trouble.why)?;
+	match response.reply {
 		Reply::Record { outcome, run } => {
 			Ok((outcome, String::from_utf8_lossy(&run.0).into_owned()))
 		}

@@ -7,7 +7,7 @@ use fathom_wire::{Failed, Handle, Reply, Request};
 use rustix::io::Errno;
 
 use crate::auth::Secrets;
-use crate::peer::{Came, Peer, Question};
+use crate::peer::{Peer, Question, Response};
 
 pub struct Remote {
 	peer: Peer,
@@ -44,7 +44,7 @@ impl Remote {
 		let flags = open::CREATE | open::WRITE;
 		let request = Request::Open { dir: Handle::ROOT, flags, mode: 0o666, path: path.into() };
 		match self.peer.call(&request, self.due()) {
-			Ok(Came { reply: Reply::Open { handle, .. }, .. }) => Ok(handle),
+			Ok(Response { reply: Reply::Open { handle, .. }, .. }) => Ok(handle),
 			Ok(_) => Err(self.strange()),
 			Err(trouble) => Err(trouble.why),
 		}
@@ -56,7 +56,7 @@ impl Remote {
 		let flags = if nonblocking { flag::NONBLOCKING } else { 0 };
 		let question = Question { data: &[bytes], flags, ..Question::of(&request) };
 		match self.peer.put(question, self.due()) {
-			Ok(Came { reply: Reply::Append { offset, .. }, .. }) => Ok(offset),
+			Ok(Response { reply: Reply::Append { offset, .. }, .. }) => Ok(offset),
 			Ok(_) => Err(self.strange()),
 			Err(trouble) => Err(trouble.why),
 		}
@@ -68,7 +68,7 @@ impl Remote {
 		let mut all = Vec::new();
 		loop {
 			match self.peer.call(&request, self.due()) {
-				Ok(Came { reply: Reply::Commit { failed }, more, .. }) => {
+				Ok(Response { reply: Reply::Commit { failed }, more, .. }) => {
 					all.extend(failed);
 					if more {
 						continue;

@@ -12,7 +12,7 @@ use crate::object::Object;
 #[derive(Default)]
 pub struct Removed {
 	/// Striped ones of which nothing but the name by their id is left: their data is to be freed.
-	found: Mutex<Vec<(Handle, Layout)>>,
+	unfreed: Mutex<Vec<(Handle, Layout)>>,
 	/// Those without any name: they take room as long as they are open.
 	nameless: Mutex<Vec<Handle>>,
 }
@@ -36,13 +36,13 @@ impl Removed {
 		let mut text = [0; 4096];
 		let read = object.reading().and_then(|file| rustix::io::pread(file, &mut text, 0));
 		let layout = read.map(|bytes| String::from_utf8_lossy(&text[..bytes]).parse());
-		if let (Ok(Ok(layout)), Ok(mut found)) = (layout, self.found.lock()) {
-			found.push((object.handle, layout));
+		if let (Ok(Ok(layout)), Ok(mut unfreed)) = (layout, self.unfreed.lock()) {
+			unfreed.push((object.handle, layout));
 		}
 	}
 
 	pub fn take(&self) -> Vec<(Handle, Layout)> {
-		self.found.lock().map(|mut found| std::mem::take(&mut *found)).unwrap_or_default()
+		self.unfreed.lock().map(|mut unfreed| std::mem::take(&mut *unfreed)).unwrap_or_default()
 	}
 
 	pub fn take_nameless(&self) -> Vec<Handle> {

@@ -16,25 +16,25 @@ use fathom_wire::{Extent, Handle, Header, Hints, Part, Reply, Request, WireError
 use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
 
+use crate::append_owner::{Answer, AppendOwner, Asker, Served};
 use crate::auth::random;
 use crate::cache::Cache;
-use crate::calling::Offers;
-use crate::circles::{Circle, Circles};
 use crate::client::{Arrival, Client, Pending};
-use crate::connection::{Buffers, Came, Connection, Socket, Stage};
+use crate::coalesce::{Question, Resolution, Waiters};
+use crate::connection::{Buffers, Connection, Received, Socket, Stage};
 use crate::data::Count;
+use crate::deadlock::{Cycle, DeadlockDetector};
 use crate::files::Files;
-use crate::freeing::{Doomed, is_of_peer};
 use crate::group::Group;
 use crate::ledger::Ledger;
 use crate::listen::{
 	group, listen_ofi, listen_tcp, listen_unix, raise_descriptor_limit, ready_tcp, stop_signals,
 };
 use crate::locks::Locks;
-use crate::owner::{Answer, Asker, Owner, Served};
+use crate::plugin_ops::PluginOps;
 use crate::queue::{Key, Piece};
-use crate::store::{Object, Store, said};
-use crate::together::{Askers, Met, Question};
+use crate::reaper::{Orphan, is_of_peer};
+use crate::store::{Object, Store, errno_text};
 use crate::workers::Workers;
 use crate::writes::Accesses;
 use crate::{Map, Settings};
@@ -58,7 +58,7 @@ const CALLERS: usize = 16;
 /// How long the end waits for what was accepted.
 pub const DRAIN: Duration = Duration::from_secs(60);
 
-const BELL: u64 = 0;
+const WAKEUP: u64 = 0;
 const STOP: u64 = 1;
 const UNIX: u64 = 2;
 const TCP: u64 = 3;
@@ -67,15 +67,15 @@ const FIRST: u64 = 16;
 
 /// What came of work on the store.
 pub enum Done {
-	/// An answer; a file that was met on the way, with its path.
+	/// An answer; an object that was created or resolved for it, with its path.
 	Simple(Key, Result<Reply, Trouble>, Option<(Object, String)>),
 	/// Answers to all that asked at once.
-	Met(Question, Met),
+	Resolved(Question, Resolution),
 	Attr(Vec<Key>, Result<Reply, Trouble>),
-	/// The same with flag more.
-	Some(Key, Result<(Reply, bool), Trouble>),
+	/// An answer; true: there is more to ask for.
+	Partial(Key, Result<(Reply, bool), Trouble>),
 	Size(Handle, Key, Result<u64, Trouble>),
-	Read(Key, Got),
+	Read(Key, ReadFrame),
 	/// A block that is to be kept.
 	Filled(Handle, u64, Option<Vec<u8>>),
 	/// Pieces and what of them failed.
@@ -91,17 +91,17 @@ pub enum Done {
 	/// What another server answered about a lock that a client wants.
 	Relayed(Key, Handle, u64, Result<Reply, Trouble>),
 	/// A wait for a lock was followed.
-	Followed(Key, bool, Option<Circle>),
+	Followed(Key, bool, Option<Cycle>),
 	/// What munged said of a connection's client: our own credential, or why it is refused.
 	Known(u64, Header, Result<String, String>),
 	/// Files are not held any more: other servers were told, or they were closed.
 	LetGo,
 	/// The data of removed files.
-	Freed(Vec<(Doomed, Result<(), Trouble>)>),
+	Freed(Vec<(Orphan, Result<(), Trouble>)>),
 }
 
 /// What was read: a frame whose data is in its place.
-pub struct Got {
+pub struct ReadFrame {
 	pub frame: Vec<u8>,
 	/// Of each part: bytes asked for and read.
 	pub parts: Vec<(u64, u64)>,
@@ -133,7 +133,7 @@ impl Trouble {
 
 impl From<Errno> for Trouble {
 	fn from(errno: Errno) -> Trouble {
-		Trouble::new(errno, said(errno))
+		Trouble::new(errno, errno_text(errno))
 	}
 }
 
@@ -146,23 +146,23 @@ pub struct Server {
 	pub connections: Map<u64, Connection>,
 	pub clients: Map<u64, Client>,
 	pub files: Files,
-	pub owner: Owner,
+	pub owner: AppendOwner,
 	pub locks: Locks,
 	/// When owners of files are asked again for locks.
 	pub relays: BTreeSet<(Instant, Key)>,
-	pub circles: Circles,
+	pub deadlocks: DeadlockDetector,
 	pub workers: Workers<Done>,
 	pub group: Group,
 	/// Threads that wait for other servers; the store's never do, so no two servers wait for each other.
 	pub callers: Option<Workers<Done>>,
-	/// A thread for what waits, and not for the store: munged is asked, recording begins and ends.
-	pub aside: Workers<Done>,
+	/// A thread for work that may wait, but not for the store: it asks munged, and begins and ends recording.
+	pub misc_workers: Workers<Done>,
 	/// Operations of plug-ins.
-	pub offers: Offers,
+	pub plugin_ops: PluginOps,
 	/// Striped files that were removed.
-	pub doomed: Vec<Doomed>,
+	pub orphans: Vec<Orphan>,
 	/// Requests that wait for room in the pool, by their arrival.
-	pub hungry: BTreeSet<(Instant, Key)>,
+	pub waiting_for_pool: BTreeSet<(Instant, Key)>,
 	/// All with data that are not done, by their arrival.
 	pub unfinished: BTreeSet<(Instant, Key)>,
 	/// Bytes that the oldest request took beyond the pool.
@@ -170,29 +170,29 @@ pub struct Server {
 	/// Bytes of the pool that each client holds.
 	pub used: Map<u64, usize>,
 	/// Requests of clients that hold their share of it, by client.
-	pub sated: Map<u64, BTreeSet<(Instant, Key)>>,
+	pub over_quota: Map<u64, BTreeSet<(Instant, Key)>>,
 	pub count: Count,
 	pub cache: Cache,
 	/// Lookups and opens that the store is asked for.
-	pub asking: Map<Question, Askers>,
-	/// Of requests that are not done.
-	pub dues: BTreeSet<(Instant, Key)>,
+	pub coalesced: Map<Question, Waiters>,
+	/// When requests are late that are not done.
+	pub deadlines: BTreeSet<(Instant, Key)>,
 	pub store: Arc<Store>,
 	pub buffers: Buffers,
 	/// One connection alone has something to say in this round.
-	pub alone: bool,
+	pub single_event: bool,
 	/// Files with data that came in this round and may be written without waiting.
-	pub soon: BTreeSet<Handle>,
+	pub ready_to_write: BTreeSet<Handle>,
 	/// What this thread did itself, with when it was begun; taken as what workers did is.
-	pub done_here: VecDeque<(Instant, Done)>,
+	pub done_inline: VecDeque<(Instant, Done)>,
 	/// Connections whose peers have read: requests that came meanwhile go on.
 	resumed: Vec<u64>,
 	epoll: std::os::fd::OwnedFd,
 	next_connection: u64,
 	draining: Option<Instant>,
 	/// When another server last asked for something.
-	pub heard: Instant,
-	swept: Instant,
+	pub last_peer_request: Instant,
+	last_sweep: Instant,
 }
 
 /// Serve until SIGTERM or SIGINT, then write what was accepted. `ready` is told the addresses.
@@ -204,11 +204,11 @@ pub fn serve(settings: Settings, ready: impl FnOnce(&str)) -> Result<(), String>
 	let tcp = settings.tcp.as_deref().map(|at| listen_tcp(at, &settings)).transpose()?;
 	let ofi = settings.ofi.as_deref().map(|at| listen_ofi(at, &settings)).transpose()?;
 	let mut server = Server::new(settings)?;
-	server.watch_edges(BELL, server.workers.bell())?;
+	server.watch_edges(WAKEUP, server.workers.wakeup())?;
 	server.watch(STOP, &stop.as_fd())?;
-	let others = server.callers.iter().chain([&server.aside]);
-	for workers in others.chain(&server.offers.workers) {
-		server.watch_edges(BELL, workers.bell())?;
+	let others = server.callers.iter().chain([&server.misc_workers]);
+	for workers in others.chain(&server.plugin_ops.workers) {
+		server.watch_edges(WAKEUP, workers.wakeup())?;
 	}
 	let mut addresses = Vec::new();
 	if let (Some(listener), Some(path)) = (&unix, &server.settings.unix) {
@@ -251,54 +251,54 @@ impl Server {
 		Ok(Server {
 			group,
 			callers: callers.transpose().map_err(text)?,
-			aside: Workers::start(1, store.clone()).map_err(text)?,
-			offers: Offers::load(&settings, &store)?,
+			misc_workers: Workers::start(1, store.clone()).map_err(text)?,
+			plugin_ops: PluginOps::load(&settings, &store)?,
 			epoch: u64::from_le_bytes(random()?),
 			piece: PIECE.min(settings.pool),
 			pool_free: settings.pool,
 			connections: Map::default(),
 			clients: Map::default(),
 			files,
-			owner: Owner::new(store.shelf(&settings)),
+			owner: AppendOwner::new(store.journal_store(&settings)),
 			locks: Locks::default(),
 			relays: BTreeSet::new(),
-			circles: Circles::default(),
+			deadlocks: DeadlockDetector::default(),
 			workers: Workers::start(settings.workers, store.clone()).map_err(text)?,
-			doomed: Vec::new(),
+			orphans: Vec::new(),
 			store,
-			hungry: BTreeSet::new(),
+			waiting_for_pool: BTreeSet::new(),
 			unfinished: BTreeSet::new(),
 			overdrawn: 0,
 			used: Map::default(),
-			sated: Map::default(),
+			over_quota: Map::default(),
 			count: Count::default(),
 			cache: Cache::new(settings.cache),
-			asking: Map::default(),
-			dues: BTreeSet::new(),
+			coalesced: Map::default(),
+			deadlines: BTreeSet::new(),
 			buffers: Buffers::default(),
-			alone: false,
-			soon: BTreeSet::new(),
-			done_here: VecDeque::new(),
+			single_event: false,
+			ready_to_write: BTreeSet::new(),
+			done_inline: VecDeque::new(),
 			resumed: Vec::new(),
-			epoll: epoll::create(epoll::CreateFlags::CLOEXEC).map_err(said)?,
+			epoll: epoll::create(epoll::CreateFlags::CLOEXEC).map_err(errno_text)?,
 			next_connection: FIRST,
 			draining: None,
-			heard: Instant::now(),
-			swept: Instant::now(),
+			last_peer_request: Instant::now(),
+			last_sweep: Instant::now(),
 			settings,
 		})
 	}
 
 	fn watch(&self, number: u64, what: &impl AsFd) -> Result<(), String> {
 		let data = epoll::EventData::new_u64(number);
-		epoll::add(&self.epoll, what, data, epoll::EventFlags::IN).map_err(said)
+		epoll::add(&self.epoll, what, data, epoll::EventFlags::IN).map_err(errno_text)
 	}
 
 	/// Told once each time that it is written to.
 	fn watch_edges(&self, number: u64, what: &impl AsFd) -> Result<(), String> {
 		let data = epoll::EventData::new_u64(number);
 		let edges = epoll::EventFlags::IN | epoll::EventFlags::ET;
-		epoll::add(&self.epoll, what, data, edges).map_err(said)
+		epoll::add(&self.epoll, what, data, edges).map_err(errno_text)
 	}
 
 	fn run(
@@ -314,12 +314,12 @@ impl Server {
 			let space = rustix::buffer::spare_capacity(&mut events);
 			match epoll::wait(&self.epoll, space, Some(&timeout)) {
 				Ok(_) | Err(Errno::INTR) => {}
-				Err(error) => return Err(said(error)),
+				Err(error) => return Err(errno_text(error)),
 			}
-			self.alone = events.len() == 1;
+			self.single_event = events.len() == 1;
 			for event in &events {
 				match event.data.u64() {
-					BELL => self.take_done(),
+					WAKEUP => self.take_done(),
 					STOP => self.drain(),
 					UNIX => self.accept(|| {
 						unix.map(|l| l.accept().map(|(socket, _)| Socket::Unix(socket)))
@@ -335,10 +335,10 @@ impl Server {
 			}
 			self.let_go();
 			self.relay_again();
-			self.follow_on();
+			self.follow_waits();
 			self.expire();
-			self.finish_here();
-			self.write_soon();
+			self.finish_inline();
+			self.write_ready();
 			if self.is_drained() {
 				return Ok(());
 			}
@@ -347,29 +347,31 @@ impl Server {
 
 	/// What workers and callers have done.
 	fn take_done(&mut self) {
-		let others = self.callers.iter_mut().chain([&mut self.aside]);
-		let others = others.chain(&mut self.offers.workers);
+		let others = self.callers.iter_mut().chain([&mut self.misc_workers]);
+		let others = others.chain(&mut self.plugin_ops.workers);
 		let others: Vec<_> = others.flat_map(Workers::done).collect();
 		for (began, done) in self.workers.done().into_iter().chain(others) {
 			self.begun(&done, began);
 			self.finish(done);
-			self.finish_here();
+			self.finish_inline();
 		}
 	}
 
 	/// What this thread did itself; one after the other, as each may begin the next.
-	pub fn finish_here(&mut self) {
-		while let Some((began, done)) = self.done_here.pop_front() {
+	pub fn finish_inline(&mut self) {
+		while let Some((began, done)) = self.done_inline.pop_front() {
 			self.begun(&done, began);
 			self.finish(done);
 		}
 	}
 
 	fn timeout(&self) -> Timespec {
-		let first =
-			[&self.dues, &self.relays].into_iter().filter_map(BTreeSet::first).map(|(due, _)| *due);
+		let first = [&self.deadlines, &self.relays]
+			.into_iter()
+			.filter_map(BTreeSet::first)
+			.map(|(due, _)| *due);
 		let next = first
-			.chain(self.circles.next())
+			.chain(self.deadlocks.next())
 			.min()
 			.map_or(TICK, |due| due.saturating_duration_since(Instant::now()).min(TICK));
 		let next = if self.resumed.is_empty() { next } else { Duration::ZERO };
@@ -403,7 +405,7 @@ impl Server {
 			self.flush(number);
 		}
 		if let Some(connection) = self.connections.get_mut(&number) {
-			connection.begin(&mut self.buffers);
+			connection.begin_turn(&mut self.buffers);
 		}
 		loop {
 			let Some(connection) = self.connections.get_mut(&number) else { return };
@@ -411,16 +413,16 @@ impl Server {
 				break;
 			}
 			match connection.receive(&mut self.buffers) {
-				Came::Frame(header, body) => self.frame(number, &header, body),
-				Came::Nothing => break,
-				Came::Closed => return self.close(number),
-				Came::Wrong(error, header) => self.wrong(number, header, &error),
+				Received::Frame(header, body) => self.frame(number, &header, body),
+				Received::Nothing => break,
+				Received::Closed => return self.close(number),
+				Received::Wrong(error, header) => self.wrong(number, header, &error),
 			}
-			self.finish_here();
+			self.finish_inline();
 		}
 		if let Some(connection) = self.connections.get_mut(&number) {
-			connection.rest(&mut self.buffers);
-			self.count.came += std::mem::take(&mut connection.came);
+			connection.end_turn(&mut self.buffers);
+			self.count.bytes_in += std::mem::take(&mut connection.bytes_in);
 		}
 	}
 
@@ -513,7 +515,7 @@ impl Server {
 			return self.refuse_request(number, header, status::DRAINING, "the server is ending");
 		}
 		if client.is_peer {
-			self.heard = Instant::now();
+			self.last_peer_request = Instant::now();
 		}
 		connection.last_seq = connection.last_seq.max(header.seq);
 		client.highest = client.highest.max(header.seq);
@@ -523,7 +525,7 @@ impl Server {
 		if let Some(seq) = parked.filter(|seq| key.1 - *seq >= PARKED) {
 			self.unpark((key.0, seq), Errno::AGAIN);
 		}
-		if !self.do_lone(number, header, &request, &hints, &data.0[data.1..]) {
+		if !self.try_fast_path(number, header, &request, &hints, &data.0[data.1..]) {
 			self.take_on(number, header, request, hints, data);
 		}
 	}
@@ -543,7 +545,7 @@ impl Server {
 		let due = arrived.at + deadline(header, &self.settings);
 		let pending = Pending::new(*header, request.clone(), hints, number, arrived, due);
 		client.begin(key.1, pending);
-		self.dues.insert((due, key));
+		self.deadlines.insert((due, key));
 		if matches!(header.op, op::READ | op::WRITE | op::APPEND) {
 			self.unfinished.insert((arrived.at, key));
 		}
@@ -556,7 +558,7 @@ impl Server {
 		let (before, owner) = (connection.waiting_out, connection.client);
 		let (freed, alive) = connection.flush(&mut self.buffers);
 		let after = connection.waiting_out;
-		self.count.sent += (before - after) as u64;
+		self.count.bytes_out += (before - after) as u64;
 		let over = after == 0 && matches!(connection.stage, Stage::Closing);
 		if alive && !over {
 			let mut wanted = epoll::EventFlags::empty();
@@ -587,7 +589,7 @@ impl Server {
 	pub fn close(&mut self, number: u64) {
 		self.leave(number);
 		if let Some(connection) = self.connections.remove(&number) {
-			self.count.came += connection.came;
+			self.count.bytes_in += connection.bytes_in;
 			let _ = epoll::delete(&self.epoll, &connection.socket);
 			self.free(connection.client, connection.held());
 			connection.readers.iter().for_each(|key| self.read_on(*key));
@@ -599,11 +601,11 @@ impl Server {
 		let Some(connection) = self.connections.get_mut(&number) else { return };
 		let Stage::Known(id) = connection.stage else { return };
 		connection.stage = Stage::Closing;
-		let ended = connection.ended;
+		let ended = connection.peer_closed;
 		let Some(client) = self.clients.get_mut(&id) else { return };
 		client.connections = client.connections.saturating_sub(1);
 		if client.connections == 0 {
-			client.alone = Some(Instant::now());
+			client.idle_since = Some(Instant::now());
 			if ended && !client.is_peer {
 				self.give_locks_back(id);
 			}
@@ -617,20 +619,20 @@ impl Server {
 	/// Requests whose deadline has passed, clients that are gone, peers that do not read.
 	fn expire(&mut self) {
 		let now = Instant::now();
-		while let Some((due, key)) = self.dues.first().copied() {
+		while let Some((due, key)) = self.deadlines.first().copied() {
 			if due > now {
 				break;
 			}
-			self.dues.pop_first();
+			self.deadlines.pop_first();
 			if self.pending(key).is_some_and(|p| p.due <= now && p.answered().is_none()) {
 				self.count.late += 1;
 				self.late(key);
 			}
 		}
-		if now - self.swept < TICK {
+		if now - self.last_sweep < TICK {
 			return;
 		}
-		self.swept = now;
+		self.last_sweep = now;
 		let lease = self.settings.lease;
 		let stalled = |c: &Connection| {
 			let waits = c.waiting_out > 0 || c.in_frame() || !matches!(c.stage, Stage::Known(_));
@@ -639,12 +641,12 @@ impl Server {
 		let connections = self.connections.iter().filter(|(_, c)| stalled(c));
 		let stalled: Vec<u64> = connections.map(|(number, _)| *number).collect();
 		stalled.into_iter().for_each(|number| self.close(number));
-		let gone = |c: &Client| c.alone.is_some_and(|since| now - since > lease);
+		let gone = |c: &Client| c.idle_since.is_some_and(|since| now - since > lease);
 		let gone: Vec<u64> =
 			self.clients.iter().filter(|(_, c)| gone(c)).map(|(id, _)| *id).collect();
-		gone.into_iter().for_each(|id| self.bury(id));
+		gone.into_iter().for_each(|id| self.drop_client(id));
 		self.free_removed();
-		self.keep_elsewhere();
+		self.refresh_remote_locks();
 	}
 
 	fn drain(&mut self) {
@@ -669,12 +671,12 @@ impl Server {
 	/// What nobody was told is in the log at least.
 	fn last_words(&self) {
 		for (id, client) in &self.clients {
-			self.log_untold(*id, client);
+			self.log_unreported(*id, client);
 		}
 	}
 
-	pub fn log_untold(&self, id: u64, client: &Client) {
-		for failed in client.untold() {
+	pub fn log_unreported(&self, id: u64, client: &Client) {
+		for failed in client.unreported() {
 			eprintln!(
 				"fathom-engine: client {id:016x} ({}) was not told: bytes {} to {} of request {} were not written: {}",
 				client.name,

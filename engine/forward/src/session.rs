@@ -102,7 +102,7 @@ impl Server {
 			return Err(refused("another client said hello"));
 		}
 		let munge = munge.clone();
-		self.aside.give(
+		self.misc_workers.give(
 			Purpose::default(),
 			Box::new(move |_| {
 				let known = munge.check(&credential, &challenge.statement(CLIENT));
@@ -151,7 +151,7 @@ impl Server {
 		}
 		client.name.clone_from(&connection.name);
 		client.connections += 1;
-		client.alone = None;
+		client.idle_since = None;
 		connection.stage = Stage::Known(header.client);
 		connection.client = header.client;
 		connection.moved = Instant::now();

@@ -11,25 +11,25 @@ use rustix::io::Errno;
 use crate::accesses::Accesses;
 use crate::ceph::{self, Ceph};
 use crate::directory::Directory;
-pub use crate::directory::{Data, said};
-use crate::forwarder::{self, Forwarder};
+pub use crate::directory::{Data, errno_text};
 use crate::group::{Group, patience};
-use crate::journal::{Folder, OWN, Shelf};
+use crate::journal::{JournalDirectory, JournalStore, OWN};
 use crate::layout::Layout;
 use crate::object;
-use crate::portions::{Lost, Stretch};
+use crate::portions::{FailedRanges, Stretch};
 use crate::server::Trouble;
 use crate::stripes::{self, Stripes, Striping};
 use crate::throttle::Throttle;
+use crate::upstream_store::{self, UpstreamStore};
 use crate::{Export, Settings};
 
 pub type Result<T> = std::result::Result<T, Trouble>;
 
 /// A file or directory that is known by its handle.
 pub enum Object {
-	Here(object::Object),
+	Local(object::Object),
 	Ceph(ceph::Object),
-	There(forwarder::Object),
+	Upstream(upstream_store::Object),
 	Striped(stripes::Object),
 }
 
@@ -57,18 +57,18 @@ macro_rules! kinds {
 	)*};
 }
 kinds!(
-	Here(object::Object),
+	Local(object::Object),
 	Ceph(ceph::Object),
-	There(forwarder::Object),
+	Upstream(upstream_store::Object),
 	Striped(stripes::Object)
 );
 
 impl Object {
 	pub fn handle(&self) -> Handle {
 		match self {
-			Object::Here(object) => object.handle,
+			Object::Local(object) => object.handle,
 			Object::Ceph(object) => object.handle,
-			Object::There(object) => object.handle,
+			Object::Upstream(object) => object.handle,
 			Object::Striped(object) => object.handle,
 		}
 	}
@@ -76,17 +76,17 @@ impl Object {
 	/// It was opened for writing, so that it can be written whatever its mode is by now.
 	pub fn is_writable(&self) -> bool {
 		match self {
-			Object::Here(object) => object.is_writable(),
+			Object::Local(object) => object.is_writable(),
 			Object::Ceph(object) => object.is_writable(),
-			Object::There(_) | Object::Striped(_) => true,
+			Object::Upstream(_) | Object::Striped(_) => true,
 		}
 	}
 
 	/// The file itself, for the trace.
 	pub fn place(&self) -> Place<'_> {
 		match self {
-			Object::Here(object) => object.place(),
-			Object::Ceph(_) | Object::There(_) | Object::Striped(_) => {
+			Object::Local(object) => object.place(),
+			Object::Ceph(_) | Object::Upstream(_) | Object::Striped(_) => {
 				Place { file: -1, path: None }
 			}
 		}
@@ -94,14 +94,14 @@ impl Object {
 
 	/// Its path is not that of a file of this machine.
 	pub fn is_elsewhere(&self) -> bool {
-		!matches!(self, Object::Here(_))
+		!matches!(self, Object::Local(_))
 	}
 
 	/// Bytes at whose multiples accesses best end.
 	pub fn unit(&self) -> u64 {
 		match self {
 			Object::Ceph(object) => object.unit,
-			Object::Here(_) | Object::There(_) | Object::Striped(_) => 1,
+			Object::Local(_) | Object::Upstream(_) | Object::Striped(_) => 1,
 		}
 	}
 }
@@ -110,7 +110,7 @@ impl Object {
 enum Whole {
 	Directory(Directory),
 	Ceph(Ceph),
-	Forwarder(Forwarder),
+	Upstream(UpstreamStore),
 }
 
 pub struct Store {
@@ -121,21 +121,21 @@ pub struct Store {
 
 /// Work on an object, by the store that has it, as it knows the object.
 macro_rules! by {
-	($store:ident, $object:expr, $files:ident, $own:ident => $work:expr) => {
+	($store:ident, $object:expr, $files:ident, $inner:ident => $work:expr) => {
 		match ($object, &$store.stripes, &$store.whole) {
-			(Object::Striped($own), Some($files), _) => $work,
-			(Object::Here($own), _, Whole::Directory($files)) => $work,
-			(Object::Ceph($own), _, Whole::Ceph($files)) => $work,
-			(Object::There($own), _, Whole::Forwarder($files)) => $work,
+			(Object::Striped($inner), Some($files), _) => $work,
+			(Object::Local($inner), _, Whole::Directory($files)) => $work,
+			(Object::Ceph($inner), _, Whole::Ceph($files)) => $work,
+			(Object::Upstream($inner), _, Whole::Upstream($files)) => $work,
 			_ => Err(Errno::XDEV.into()),
 		}
 	};
 }
 
-/// The same where an object is met.
-macro_rules! met {
-	($store:ident, $object:expr, $files:ident, $own:ident => $work:expr) => {
-		by!($store, $object, $files, $own => {
+/// The same where a path resolves to an object.
+macro_rules! resolve {
+	($store:ident, $object:expr, $files:ident, $inner:ident => $work:expr) => {
+		by!($store, $object, $files, $inner => {
 			let (object, attr) = $work?;
 			Ok((object.into(), attr))
 		})
@@ -154,12 +154,12 @@ impl Store {
 				Whole::Ceph(Ceph::open(path, conf.as_deref(), id, settings.patience, accesses)?)
 			}
 			(Export::Server(..), [server]) => {
-				Whole::Forwarder(Forwarder::open(server.clone(), patience(settings))?)
+				Whole::Upstream(UpstreamStore::open(server.clone(), patience(settings))?)
 			}
 			(Export::Server(..), _) => return Err(Errno::INVAL.into()),
 		};
-		if let (Some(_), Whole::Directory(here)) = (&stripes, &whole) {
-			here.make_own()?;
+		if let (Some(_), Whole::Directory(directory)) = (&stripes, &whole) {
+			directory.make_own()?;
 		}
 		Ok(Store { whole, stripes })
 	}
@@ -168,20 +168,20 @@ impl Store {
 	pub fn roots(&self) -> Result<Vec<Arc<Object>>> {
 		let striped = self.stripes.as_ref().map(Stripes::root).map(Object::Striped);
 		let whole = match &self.whole {
-			Whole::Directory(here) => Object::Here(here.root(self.stripes.is_some())?),
+			Whole::Directory(directory) => Object::Local(directory.root(self.stripes.is_some())?),
 			Whole::Ceph(ceph) => Object::Ceph(ceph.root()?),
-			Whole::Forwarder(forwarder) => Object::There(forwarder.root()),
+			Whole::Upstream(upstream) => Object::Upstream(upstream.root()),
 		};
 		Ok(striped.into_iter().chain([whole]).map(Arc::new).collect())
 	}
 
 	/// Where journals of appends are, of files that are kept.
-	pub fn shelf(&self, settings: &Settings) -> Option<Arc<dyn Shelf>> {
+	pub fn journal_store(&self, settings: &Settings) -> Option<Arc<dyn JournalStore>> {
 		match (&self.whole, &settings.export) {
 			(Whole::Directory(_), Export::Directory(root)) if settings.data == Data::Files => {
-				Some(Arc::new(Folder(root.join(OWN).join("appends"))))
+				Some(Arc::new(JournalDirectory(root.join(OWN).join("appends"))))
 			}
-			(Whole::Ceph(ceph), _) => Some(ceph.shelf()),
+			(Whole::Ceph(ceph), _) => Some(ceph.journal_store()),
 			_ => None,
 		}
 	}
@@ -189,7 +189,7 @@ impl Store {
 	/// Nothing is under way any more: what was written is made to outlive this process.
 	pub fn end(&self) -> Result<()> {
 		match &self.whole {
-			Whole::Directory(_) | Whole::Forwarder(_) => Ok(()),
+			Whole::Directory(_) | Whole::Upstream(_) => Ok(()),
 			Whole::Ceph(ceph) => ceph.end(),
 		}
 	}
@@ -197,38 +197,38 @@ impl Store {
 	/// The exported directory, for others to look beneath.
 	pub fn directory(&self) -> Result<BorrowedFd<'_>> {
 		match &self.whole {
-			Whole::Directory(here) => Ok(here.directory()),
-			Whole::Ceph(_) | Whole::Forwarder(_) => Err(Errno::OPNOTSUPP.into()),
+			Whole::Directory(directory) => Ok(directory.directory()),
+			Whole::Ceph(_) | Whole::Upstream(_) => Err(Errno::OPNOTSUPP.into()),
 		}
 	}
 
 	/// Notes striped files that were removed while no server was there to free their data.
 	pub fn find_removed(&self) -> Result<()> {
 		match &self.whole {
-			Whole::Directory(here) => Ok(here.find_removed()?),
-			Whole::Ceph(_) | Whole::Forwarder(_) => Ok(()),
+			Whole::Directory(directory) => Ok(directory.find_removed()?),
+			Whole::Ceph(_) | Whole::Upstream(_) => Ok(()),
 		}
 	}
 
 	/// Striped files that were removed, of which their data is left.
 	pub fn take_removed(&self) -> Vec<(Handle, Layout)> {
 		match &self.whole {
-			Whole::Directory(here) => here.removed.take(),
-			Whole::Ceph(_) | Whole::Forwarder(_) => Vec::new(),
+			Whole::Directory(directory) => directory.removed.take(),
+			Whole::Ceph(_) | Whole::Upstream(_) => Vec::new(),
 		}
 	}
 
 	/// Files that have lost their last names.
 	pub fn take_nameless(&self) -> Vec<Handle> {
 		match &self.whole {
-			Whole::Directory(here) => here.removed.take_nameless(),
+			Whole::Directory(directory) => directory.removed.take_nameless(),
 			Whole::Ceph(ceph) => ceph.take_nameless(),
-			Whole::Forwarder(_) => Vec::new(),
+			Whole::Upstream(_) => Vec::new(),
 		}
 	}
 
 	pub fn lookup(&self, dir: &Object, path: &Text, nofollow: bool) -> Result<(Object, Attr)> {
-		met!(self, dir, files, own => files.lookup(own, path, nofollow))
+		resolve!(self, dir, files, inner => files.lookup(inner, path, nofollow))
 	}
 
 	/// The file, its attributes, whether it was made.
@@ -239,45 +239,47 @@ impl Store {
 		how: (u32, u32),
 		wish: Striping,
 	) -> Result<(Object, Attr, bool)> {
-		by!(self, dir, files, own => {
-			let (object, attr, made) = files.open_file(own, path, how, wish)?;
-			Ok((object.into(), attr, made))
+		by!(self, dir, files, inner => {
+			let (object, attr, created) = files.open_file(inner, path, how, wish)?;
+			Ok((object.into(), attr, created))
 		})
 	}
 
 	pub fn attr(&self, object: &Object) -> Result<Attr> {
-		by!(self, object, files, own => Ok(files.attr(own)?))
+		by!(self, object, files, inner => Ok(files.attr(inner)?))
 	}
 
 	/// `granted`: the owner of the file's end has granted that it is cut.
 	pub fn set_attr(&self, object: &Object, wanted: &SetAttr, granted: bool) -> Result<Attr> {
 		match (object, &self.stripes, &self.whole) {
-			(Object::Striped(own), Some(files), _) => files.set_attr(own, wanted),
-			(Object::Here(own), _, Whole::Directory(files)) => Ok(files.set_attr(own, wanted)?),
-			(Object::Ceph(own), _, Whole::Ceph(files)) => Ok(files.set_attr(own, wanted)?),
-			(Object::There(own), _, Whole::Forwarder(there)) => {
-				there.set_attr(own, wanted, granted)
+			(Object::Striped(inner), Some(files), _) => files.set_attr(inner, wanted),
+			(Object::Local(inner), _, Whole::Directory(files)) => {
+				Ok(files.set_attr(inner, wanted)?)
+			}
+			(Object::Ceph(inner), _, Whole::Ceph(files)) => Ok(files.set_attr(inner, wanted)?),
+			(Object::Upstream(inner), _, Whole::Upstream(upstream)) => {
+				upstream.set_attr(inner, wanted, granted)
 			}
 			_ => Err(Errno::XDEV.into()),
 		}
 	}
 
 	pub fn rename(&self, from: (&Object, &Text), to: (&Object, &Text), flags: u32) -> Result<()> {
-		by!(self, from.0, files, own => {
-			Ok(files.rename((own, from.1), (Kind::of(to.0)?, to.1), flags)?)
+		by!(self, from.0, files, inner => {
+			Ok(files.rename((inner, from.1), (Kind::of(to.0)?, to.1), flags)?)
 		})
 	}
 
 	pub fn link(&self, object: &Object, dir: &Object, path: &Text) -> Result<Attr> {
-		by!(self, object, files, own => Ok(files.link(own, Kind::of(dir)?, path)?))
+		by!(self, object, files, inner => Ok(files.link(inner, Kind::of(dir)?, path)?))
 	}
 
 	pub fn unlink(&self, dir: &Object, path: &Text, directory: bool) -> Result<()> {
-		by!(self, dir, files, own => Ok(files.unlink(own, path, directory)?))
+		by!(self, dir, files, inner => Ok(files.unlink(inner, path, directory)?))
 	}
 
 	pub fn mkdir(&self, dir: &Object, path: &Text, mode: u32) -> Result<(Object, Attr)> {
-		met!(self, dir, files, own => files.mkdir(own, path, mode))
+		resolve!(self, dir, files, inner => files.mkdir(inner, path, mode))
 	}
 
 	/// No other kind: a regular file is opened instead, so that striped ones have their layout.
@@ -287,30 +289,32 @@ impl Store {
 		if !matches!(kind, Fifo | Socket | CharacterDevice | BlockDevice) {
 			return Err(Errno::INVAL.into());
 		}
-		met!(self, dir, files, own => files.mknod(own, path, mode, rdev))
+		resolve!(self, dir, files, inner => files.mknod(inner, path, mode, rdev))
 	}
 
 	pub fn symlink(&self, dir: &Object, path: &Text, target: &Text) -> Result<(Object, Attr)> {
-		met!(self, dir, files, own => files.symlink(own, path, target))
+		resolve!(self, dir, files, inner => files.symlink(inner, path, target))
 	}
 
 	pub fn read_link(&self, object: &Object) -> Result<Text> {
-		by!(self, object, files, own => Ok(files.read_link(own)?))
+		by!(self, object, files, inner => Ok(files.read_link(inner)?))
 	}
 
 	/// Entries from a cookie on, and whether there are more.
 	pub fn read_dir(&self, dir: &Object, cookie: u64, most: u32) -> Result<(Vec<Entry>, bool)> {
-		by!(self, dir, files, own => Ok(files.read_dir(own, cookie, most)?))
+		by!(self, dir, files, inner => Ok(files.read_dir(inner, cookie, most)?))
 	}
 
 	pub fn stat_fs(&self, object: &Object) -> Result<Reply> {
-		by!(self, object, files, own => Ok(files.stat_fs(own)?))
+		by!(self, object, files, inner => Ok(files.stat_fs(inner)?))
 	}
 
 	/// Bytes that were read; fewer than asked for only at the end of file.
 	pub fn read(&self, object: &Object, into: &mut [u8], offset: u64) -> Result<usize> {
 		match (object, &self.whole) {
-			(Object::Here(object), Whole::Directory(here)) => Ok(here.read(object, into, offset)?),
+			(Object::Local(object), Whole::Directory(directory)) => {
+				Ok(directory.read(object, into, offset)?)
+			}
 			(Object::Ceph(object), Whole::Ceph(ceph)) => Ok(ceph.read(object, into, offset)?),
 			_ => {
 				let extent = Extent { offset, length: into.len() as u64 };
@@ -329,8 +333,8 @@ impl Store {
 	) -> Option<Result<Vec<usize>>> {
 		match (object, &self.stripes, &self.whole) {
 			(Object::Striped(object), Some(files), _) => Some(files.read(object, extents, into)),
-			(Object::There(object), _, Whole::Forwarder(there)) => {
-				Some(there.read(object, extents, into))
+			(Object::Upstream(object), _, Whole::Upstream(upstream)) => {
+				Some(upstream.read(object, extents, into))
 			}
 			_ => None,
 		}
@@ -342,21 +346,21 @@ impl Store {
 	}
 
 	/// What can be had without waiting, by a directory only.
-	fn near<'a>(&self, object: &'a Object) -> Option<(&Directory, &'a object::Object)> {
+	fn local_file<'a>(&self, object: &'a Object) -> Option<(&Directory, &'a object::Object)> {
 		match (&self.whole, object) {
-			(Whole::Directory(here), Object::Here(object)) => Some((here, object)),
+			(Whole::Directory(directory), Object::Local(object)) => Some((directory, object)),
 			_ => None,
 		}
 	}
 
 	/// The file's attributes can be had without waiting.
 	pub fn is_quick(&self, object: &Object) -> bool {
-		self.near(object).is_some_and(|(here, object)| here.is_quick(object))
+		self.local_file(object).is_some_and(|(directory, object)| directory.is_quick(object))
 	}
 
 	/// Every access to the file may take long, however little it reads. libcephfs has a cache of its own.
 	pub fn is_slow(&self, object: &Object) -> bool {
-		self.near(object).is_some_and(|(here, object)| here.is_slow(object))
+		self.local_file(object).is_some_and(|(directory, object)| directory.is_slow(object))
 	}
 
 	/// What lies between writes to it may be read and written back with them: that takes less time, and nobody else writes there.
@@ -366,29 +370,31 @@ impl Store {
 
 	/// As read, if that needs no waiting.
 	pub fn read_now(&self, object: &Object, into: &mut [u8], offset: u64) -> Option<usize> {
-		self.near(object).and_then(|(here, object)| here.read_now(object, into, offset))
+		self.local_file(object)
+			.and_then(|(directory, object)| directory.read_now(object, into, offset))
 	}
 
 	/// It may be that writes to it need no waiting.
 	pub fn may_write_now(&self, object: &Object) -> bool {
-		self.near(object).is_some_and(|(here, object)| here.may_write_now(object))
+		self.local_file(object).is_some_and(|(directory, object)| directory.may_write_now(object))
 	}
 
 	/// Any amount of data is done with at once.
 	pub fn does_nothing(&self) -> bool {
-		matches!(&self.whole, Whole::Directory(here) if here.does_nothing())
+		matches!(&self.whole, Whole::Directory(directory) if directory.does_nothing())
 	}
 
 	/// Bytes that lie one after the other, if that needs no waiting; if it does, some of them may be written.
 	pub fn write_now(&self, object: &Object, parts: &[&[u8]], offset: u64) -> bool {
-		self.near(object).is_some_and(|(here, object)| here.write_now(object, parts, offset))
+		self.local_file(object)
+			.is_some_and(|(directory, object)| directory.write_now(object, parts, offset))
 	}
 
 	/// Bytes that lie one after the other, by one access.
 	pub fn write(&self, object: &Object, parts: &[&[u8]], offset: u64) -> Result<()> {
 		match (object, &self.whole) {
-			(Object::Here(object), Whole::Directory(here)) => {
-				Ok(here.write(object, parts, offset)?)
+			(Object::Local(object), Whole::Directory(directory)) => {
+				Ok(directory.write(object, parts, offset)?)
 			}
 			(Object::Ceph(object), Whole::Ceph(ceph)) => Ok(ceph.write(object, parts, offset)?),
 			_ => Err(Errno::XDEV.into()),
@@ -402,18 +408,18 @@ impl Store {
 		object: &Object,
 		stretches: &[Stretch<'_>],
 		granted: bool,
-	) -> Option<Result<Vec<Lost>>> {
+	) -> Option<Result<Vec<FailedRanges>>> {
 		match (object, &self.stripes, &self.whole) {
 			(Object::Striped(object), Some(files), _) => Some(files.write(object, stretches)),
-			(Object::There(object), _, Whole::Forwarder(there)) => {
-				Some(Ok(there.write(object, stretches, granted)))
+			(Object::Upstream(object), _, Whole::Upstream(upstream)) => {
+				Some(Ok(upstream.write(object, stretches, granted)))
 			}
 			_ => None,
 		}
 	}
 
 	/// What is written stays in this process until it is flushed.
-	pub fn keeps(&self, object: &Object) -> bool {
+	pub fn buffers_writes(&self, object: &Object) -> bool {
 		matches!(object, Object::Ceph(_))
 	}
 
@@ -429,13 +435,15 @@ impl Store {
 	pub fn release(&self, object: &Object, times: u32) {
 		match (object, &self.stripes, &self.whole) {
 			(Object::Striped(object), Some(stripes), _) => stripes.release(object, times),
-			(Object::There(object), _, Whole::Forwarder(there)) => there.release(object, times),
+			(Object::Upstream(object), _, Whole::Upstream(upstream)) => {
+				upstream.release(object, times)
+			}
 			_ => {}
 		}
 	}
 
 	/// The file's data and, once after it was made, its name.
 	pub fn sync(&self, object: &Object) -> Result<()> {
-		by!(self, object, files, own => Ok(files.sync(own)?))
+		by!(self, object, files, inner => Ok(files.sync(inner)?))
 	}
 }

@@ -10,11 +10,11 @@ use rustix::io::Errno;
 
 use crate::directory::OWN_ROOT;
 use crate::layout::{Layout, Share};
-use crate::peer::Came;
-use crate::portions::{Lost, Portion, Stretch, by_stretch, write_portions};
+use crate::peer::Response;
+use crate::portions::{FailedRanges, Portion, Stretch, by_stretch, write_portions};
 use crate::server::Trouble;
 use crate::stripes::{
-	DATA, FILES, Object, Stripes, TRIES, bare, is_stale, is_synced, mismatch, named,
+	DATA, FILES, Object, Stripes, TRIES, bare, is_stale, is_synced, layout_path, mismatch,
 };
 
 type Result<T> = std::result::Result<T, Trouble>;
@@ -58,9 +58,9 @@ impl Stripes {
 	pub fn with_data(&self, attr: Attr, layout: &Layout) -> Result<Attr> {
 		let mut whole = bare(attr);
 		let servers = layout.servers();
-		let found = all(&servers, |server| self.look(layout, *server));
-		for (server, found) in servers.iter().zip(found) {
-			let Some((_, attr)) = found? else { continue };
+		let data_files = all(&servers, |server| self.look(layout, *server));
+		for (server, data_file) in servers.iter().zip(data_files) {
+			let Some((_, attr)) = data_file? else { continue };
 			whole.size = whole.size.max(layout.end(*server, attr.size));
 			whole.blocks += attr.blocks;
 			whole.atime = later(whole.atime, attr.atime);
@@ -72,9 +72,9 @@ impl Stripes {
 
 	/// A data file as it is; None: there is none.
 	fn look(&self, layout: &Layout, server: usize) -> Result<Option<(Handle, Attr)>> {
-		let path = named(DATA, layout);
+		let path = layout_path(DATA, layout);
 		let request = Request::Lookup { dir: OWN_ROOT, flags: lookup::NOFOLLOW, path };
-		match self.ask(server, &request, &[]).map(|came| came.reply) {
+		match self.ask(server, &request, &[]).map(|response| response.reply) {
 			Ok(Reply::Lookup { handle, attr }) => {
 				self.data.put((layout.id, server), handle);
 				Ok(Some((handle, attr)))
@@ -88,7 +88,7 @@ impl Stripes {
 	fn make_data(&self, layout: &Layout, server: usize) -> Result<Handle> {
 		let flags = open::CREATE | open::READ | open::WRITE | open::NOFOLLOW;
 		let request =
-			Request::Open { dir: OWN_ROOT, flags, mode: 0o600, path: named(DATA, layout) };
+			Request::Open { dir: OWN_ROOT, flags, mode: 0o600, path: layout_path(DATA, layout) };
 		let Reply::Open { handle, .. } = self.ask(server, &request, &[])?.reply else {
 			return mismatch();
 		};
@@ -103,7 +103,7 @@ impl Stripes {
 		(layout, server, make): (&Layout, usize, bool),
 		request: impl Fn(Handle) -> Request,
 		data: &[&[u8]],
-	) -> Result<Option<Came>> {
+	) -> Result<Option<Response>> {
 		let key = (layout.id, server);
 		let mut known = self.data.get(&key);
 		let mut tries = TRIES;
@@ -140,13 +140,13 @@ impl Stripes {
 			}
 		}
 		let asked: Vec<_> = of_servers.into_iter().collect();
-		let came = all(&asked, |(server, shares)| self.read_shares(&layout, *server, shares));
+		let responses = all(&asked, |(server, shares)| self.read_shares(&layout, *server, shares));
 		into.fill(0);
 		let (mut ends, mut absent) = (vec![0; extents.len()], true);
-		for ((_, shares), came) in asked.iter().zip(came) {
-			let Some(came) = came? else { continue };
+		for ((_, shares), response) in asked.iter().zip(responses) {
+			let Some(pieces) = response? else { continue };
 			absent = false;
-			for ((extent, share), data) in shares.iter().zip(came) {
+			for ((extent, share), data) in shares.iter().zip(pieces) {
 				let mut at = 0;
 				for (from, to) in &share.parts {
 					let some = &data[at.min(data.len())..data.len().min(at + to - from)];
@@ -180,26 +180,26 @@ impl Stripes {
 		server: usize,
 		shares: &[(usize, Share)],
 	) -> Result<Option<Vec<Vec<u8>>>> {
-		let mut found = Vec::new();
+		let mut pieces = Vec::new();
 		for some in shares.chunks(limit::EXTENTS as usize) {
 			let extent = |(_, share): &(usize, Share)| share.extent();
 			let extents: Vec<Extent> = some.iter().map(extent).collect();
 			let request = |handle| Request::Read { handle, extents: extents.clone() };
-			let Some(came) = self.at_data((layout, server, false), request, &[])? else {
+			let Some(response) = self.at_data((layout, server, false), request, &[])? else {
 				return Ok(None);
 			};
-			let Reply::Read { lengths } = came.reply else { return mismatch() };
-			let mut data = came.data.as_slice();
+			let Reply::Read { lengths } = response.reply else { return mismatch() };
+			let mut data = response.data.as_slice();
 			for length in lengths {
 				let one = data.split_off(..length as usize).ok_or(Errno::PROTO)?;
-				found.push(one.to_vec());
+				pieces.push(one.to_vec());
 			}
 		}
-		Ok(Some(found))
+		Ok(Some(pieces))
 	}
 
 	/// Ranges of each stretch that failed, and why. Each server is asked once, for all that it has.
-	pub fn write(&self, object: &Object, stretches: &[Stretch<'_>]) -> Result<Vec<Lost>> {
+	pub fn write(&self, object: &Object, stretches: &[Stretch<'_>]) -> Result<Vec<FailedRanges>> {
 		let layout = object.layout()?;
 		let mut of_servers: BTreeMap<usize, Vec<Portion<'_>>> = BTreeMap::new();
 		for (number, stretch) in stretches.iter().enumerate() {
@@ -253,7 +253,7 @@ impl Stripes {
 		let servers = layout.servers();
 		let done = all(&servers, |server| {
 			match self.at_data((&layout, *server, false), request, &[])? {
-				Some(came) => is_synced(&came.reply),
+				Some(response) => is_synced(&response.reply),
 				None => Ok(()),
 			}
 		});
@@ -264,9 +264,10 @@ impl Stripes {
 	pub fn stat_fs(&self, _any: &Object) -> Result<Reply> {
 		let servers: Vec<usize> = (0..self.peers.len()).collect();
 		let request = Request::StatFs { handle: OWN_ROOT };
-		let said = all(&servers, |server| self.ask(*server, &request, &[]).map(|came| came.reply));
+		let replies =
+			all(&servers, |server| self.ask(*server, &request, &[]).map(|response| response.reply));
 		let mut sum = None;
-		for reply in said {
+		for reply in replies {
 			sum = Some(match (sum, reply?) {
 				(None, first) => first,
 				(Some(sum), other) => add_space(sum, &other),
@@ -279,7 +280,7 @@ impl Stripes {
 	pub fn free(&self, layout: &Layout) -> Result<()> {
 		let servers = layout.servers();
 		let gone = |server: usize, directory| {
-			let request = Request::Unlink { dir: OWN_ROOT, path: named(directory, layout) };
+			let request = Request::Unlink { dir: OWN_ROOT, path: layout_path(directory, layout) };
 			match self.ask(server, &request, &[]) {
 				Err(trouble) if trouble.errno == Errno::NOENT => Ok(()),
 				answered => answered.map(drop),

@@ -10,10 +10,10 @@ use fathom_wire::{Attr, Entry, Extent, Handle, Hints, Reply, Request, SetAttr, T
 use rustix::io::Errno;
 
 use crate::auth::random;
+use crate::bounded_map::BoundedMap;
 use crate::directory::OWN_ROOT;
-use crate::kept::Kept;
 use crate::layout::Layout;
-use crate::peer::{Came, Patience, Peer, Question};
+use crate::peer::{Patience, Peer, Question, Response};
 use crate::server::Trouble;
 
 type Result<T> = std::result::Result<T, Trouble>;
@@ -72,9 +72,9 @@ pub struct Stripes {
 	pub peers: Vec<Arc<Peer>>,
 	pub striping: Striping,
 	pub patience: Patience,
-	layouts: Kept<Handle, Layout>,
+	layouts: BoundedMap<Handle, Layout>,
 	/// Handles of data files, by the file's id and the server.
-	pub data: Kept<(u128, usize), Handle>,
+	pub data: BoundedMap<(u128, usize), Handle>,
 }
 
 /// A server does not know a handle, as it was started anew, maybe since it gave it: what leads to it is asked for again.
@@ -107,13 +107,13 @@ pub fn is_synced(reply: &Reply) -> Result<()> {
 }
 
 /// The names of the directories and of the files in them.
-pub fn named(directory: &str, layout: &Layout) -> Text {
+pub fn layout_path(directory: &str, layout: &Layout) -> Text {
 	Text::from(format!("{directory}/{}", layout.name()).as_str())
 }
 
 impl Stripes {
 	pub fn new(peers: Vec<Arc<Peer>>, striping: Striping, patience: Patience) -> Stripes {
-		let (layouts, data) = (Kept::default(), Kept::default());
+		let (layouts, data) = (BoundedMap::default(), BoundedMap::default());
 		Stripes { peers, striping, patience, layouts, data }
 	}
 
@@ -121,7 +121,7 @@ impl Stripes {
 		Object { handle: Handle::ROOT, home: OWN_ROOT, layout: None }
 	}
 
-	pub fn ask(&self, server: usize, request: &Request, data: &[&[u8]]) -> Result<Came> {
+	pub fn ask(&self, server: usize, request: &Request, data: &[&[u8]]) -> Result<Response> {
 		let Purpose { callers, known_as, .. } = fathom_record::works_for_what();
 		let peer = self.peers.get(server).ok_or(Errno::NODEV)?;
 		let known_as = known_as.as_deref();
@@ -130,7 +130,7 @@ impl Stripes {
 	}
 
 	fn ask_first(&self, request: &Request) -> Result<Reply> {
-		self.ask(0, request, &[]).map(|came| came.reply)
+		self.ask(0, request, &[]).map(|response| response.reply)
 	}
 
 	/// About an object on the first server, which may have been started anew and know it by its id only.
@@ -145,16 +145,16 @@ impl Stripes {
 			self.find(&layout)?;
 			asked = self.ask(0, &request(object.home), &[]);
 		}
-		asked.map(|came| (came.reply, came.more))
+		asked.map(|response| (response.reply, response.more))
 	}
 
 	/// The first server is made to know a file again, by its id.
 	fn find(&self, layout: &Layout) -> Result<()> {
-		let path = named(FILES, layout);
+		let path = layout_path(FILES, layout);
 		let request = Request::Lookup { dir: OWN_ROOT, flags: lookup::NOFOLLOW, path };
 		match self.ask_first(&request) {
 			Err(Trouble { errno: Errno::NOENT, .. }) => Err(Errno::STALE.into()), // it is removed
-			found => found.map(drop),
+			reply => reply.map(drop),
 		}
 	}
 
@@ -174,8 +174,8 @@ impl Stripes {
 			return Ok(layout);
 		}
 		let extents = vec![Extent { offset: 0, length: 4096 }];
-		let came = self.ask(0, &Request::Read { handle: home, extents }, &[])?;
-		let layout = String::from_utf8_lossy(&came.data).parse::<Layout>();
+		let response = self.ask(0, &Request::Read { handle: home, extents }, &[])?;
+		let layout = String::from_utf8_lossy(&response.data).parse::<Layout>();
 		let why = "it stands for no striped file, but lies where only such may";
 		let layout = layout.map_err(|()| Trouble::new(Errno::BADMSG, why.to_owned()))?;
 		if layout.of as usize > self.peers.len() {
@@ -190,17 +190,17 @@ impl Stripes {
 	pub fn lookup(&self, dir: &Object, path: &Text, nofollow: bool) -> Result<(Object, Attr)> {
 		let flags = if nofollow { lookup::NOFOLLOW } else { 0 };
 		let request = Request::Lookup { dir: dir.home, flags, path: path.clone() };
-		let mut found = Err(Errno::STALE.into());
+		let mut resolved = Err(Errno::STALE.into());
 		for _ in 0..TRIES {
-			found = match self.ask_first(&request)? {
+			resolved = match self.ask_first(&request)? {
 				Reply::Lookup { handle, attr } => self.known(handle, attr),
 				_ => mismatch(),
 			};
-			if !is_stale(&found) {
+			if !is_stale(&resolved) {
 				break;
 			}
 		}
-		found
+		resolved
 	}
 
 	/// The file, its attributes, whether it was made. The first server holds it until `release`.
@@ -231,11 +231,11 @@ impl Stripes {
 					Ok(_) => return mismatch(),
 				}
 			}
-			match self.make(dir, path, (plain, mode), wish) {
+			match self.create(dir, path, (plain, mode), wish) {
 				// made by another meanwhile
 				Err(Trouble { errno: Errno::EXIST, .. }) if !exclusive => {}
 				Err(trouble) if trouble.errno == Errno::STALE => last = trouble,
-				made => return made.map(|(object, attr)| (object, attr, true)),
+				created => return created.map(|(object, attr)| (object, attr, true)),
 			}
 		}
 		Err(last)
@@ -250,7 +250,7 @@ impl Stripes {
 	}
 
 	/// A new file: by its id first, with its layout in it, and then by its name, so that no name is without a layout.
-	fn make(
+	fn create(
 		&self,
 		dir: &Object,
 		path: &Text,
@@ -258,7 +258,7 @@ impl Stripes {
 		wish: Striping,
 	) -> Result<(Object, Attr)> {
 		let layout = self.new_layout(wish)?;
-		let by_id = named(FILES, &layout);
+		let by_id = layout_path(FILES, &layout);
 		let flags = flags & !(open::NOFOLLOW | open::DIRECTORY) | open::CREATE | open::WRITE;
 		let request = Request::Open { dir: OWN_ROOT, flags, mode, path: by_id.clone() };
 		let Reply::Open { handle, .. } = self.ask_first(&request)? else { return mismatch() };
@@ -353,7 +353,7 @@ impl Stripes {
 	pub fn rename(&self, from: (&Object, &Text), to: (&Object, &Text), flags: u32) -> Result<()> {
 		let (dir, path) = (from.0.home, from.1.clone());
 		let request = Request::Rename { dir, path, to_dir: to.0.home, to: to.1.clone(), flags };
-		self.done(&request, Errno::NOENT)
+		self.change_names(&request, Errno::NOENT)
 	}
 
 	pub fn link(&self, object: &Object, dir: &Object, path: &Text) -> Result<Attr> {
@@ -376,29 +376,32 @@ impl Stripes {
 			true => Request::Rmdir { dir, path },
 			false => Request::Unlink { dir, path },
 		};
-		self.done(&request, Errno::NOENT)
+		self.change_names(&request, Errno::NOENT)
 	}
 
 	/// A change of names.
-	fn done(&self, request: &Request, had: Errno) -> Result<()> {
+	fn change_names(&self, request: &Request, had: Errno) -> Result<()> {
 		unless_done(self.ask_first(request), had)
 	}
 
 	pub fn mkdir(&self, dir: &Object, path: &Text, mode: u32) -> Result<(Object, Attr)> {
-		self.done(&Request::Mkdir { dir: dir.home, mode, path: path.clone() }, Errno::EXIST)?;
+		self.change_names(
+			&Request::Mkdir { dir: dir.home, mode, path: path.clone() },
+			Errno::EXIST,
+		)?;
 		self.lookup(dir, path, true)
 	}
 
 	pub fn mknod(&self, dir: &Object, path: &Text, mode: u32, rdev: u64) -> Result<(Object, Attr)> {
 		let request = Request::Mknod { dir: dir.home, mode, rdev, path: path.clone() };
-		self.done(&request, Errno::EXIST)?;
+		self.change_names(&request, Errno::EXIST)?;
 		self.lookup(dir, path, true)
 	}
 
 	pub fn symlink(&self, dir: &Object, path: &Text, target: &Text) -> Result<(Object, Attr)> {
 		let (path, target) = (path.clone(), target.clone());
 		let request = Request::Symlink { dir: dir.home, path: path.clone(), target };
-		self.done(&request, Errno::EXIST)?;
+		self.change_names(&request, Errno::EXIST)?;
 		self.lookup(dir, &path, true)
 	}
 

@@ -11,7 +11,7 @@ use fathom_record::{Caller, Purpose, Request as Row};
 use fathom_wire::number::{hint, limit, op, status};
 use fathom_wire::{Extent, Handle, Header, Hints, Request};
 
-use crate::answers::said_path;
+use crate::answers::request_path;
 use crate::client::{Doing, Pending};
 use crate::files::Files;
 use crate::queue::Key;
@@ -99,7 +99,7 @@ pub const MOST_CALLERS: usize = CALLS * MOST;
 
 /// What another server's rows are to say of a request: what its file is known as, and that its data is put together of several
 /// calls' bytes.
-pub fn told(callers: &[Caller], known_as: Option<&CStr>) -> Hints {
+pub fn caller_hints(callers: &[Caller], known_as: Option<&CStr>) -> Hints {
 	let path = known_as.map(CStr::to_bytes).filter(|path| path.len() <= limit::HINT as usize);
 	let hints = carries(callers);
 	path.map_or_else(|| hints.clone(), |path| hints.clone().with(hint::KNOWN_AS, path))
@@ -135,9 +135,9 @@ fn known_as(files: &mut Files, pending: &Pending, mount: Option<&Path>) -> Optio
 		return None;
 	}
 	let elsewhere = files.get(&pending.handle).is_some_and(|file| file.object.is_elsewhere());
-	let below = |mount: &Path| mount.join(said_path(files, pending)).into_os_string().into_vec();
-	let told = pending.hints.value(hint::KNOWN_AS).map(<[u8]>::to_vec);
-	let path = told.or_else(|| mount.filter(|_| elsewhere).map(below))?;
+	let below = |mount: &Path| mount.join(request_path(files, pending)).into_os_string().into_vec();
+	let hinted = pending.hints.value(hint::KNOWN_AS).map(<[u8]>::to_vec);
+	let path = hinted.or_else(|| mount.filter(|_| elsewhere).map(below))?;
 	CString::new(path).ok().map(Arc::from)
 }
 
@@ -146,9 +146,9 @@ pub fn record(files: &mut Files, pending: &Pending, status: u32, mount: Option<&
 	if !fathom_record::is_on() {
 		return;
 	}
-	let file = files.get(&pending.met.unwrap_or(pending.handle));
+	let file = files.get(&pending.resolved.unwrap_or(pending.handle));
 	let (place, relays, elsewhere) = file.map_or((-1, false, false), |file| {
-		let relays = matches!(*file.object, Object::Striped(_) | Object::There(_));
+		let relays = matches!(*file.object, Object::Striped(_) | Object::Upstream(_));
 		(i64::from(file.object.place().file), relays, file.object.is_elsewhere())
 	});
 	let op = match pending.header.op {
@@ -157,7 +157,7 @@ pub fn record(files: &mut Files, pending: &Pending, status: u32, mount: Option<&
 		op => traced(op),
 	};
 	let op = match &pending.doing {
-		Doing::Calling(calling) => calling.offered.traced,
+		Doing::PluginCall(call) => call.plugin_op.traced,
 		_ => op,
 	};
 	let Some(op) = op else { return };
@@ -225,10 +225,10 @@ impl Server {
 	}
 
 	/// Something that cannot block: this thread does it. What came of it is taken before the next request.
-	pub fn do_here(&mut self, key: Key, work: impl FnOnce(&Store) -> Done) {
+	pub fn do_inline(&mut self, key: Key, work: impl FnOnce(&Store) -> Done) {
 		let began = Instant::now();
 		fathom_record::works_for(self.purpose(key, 0));
-		self.done_here.push_back((began, work(&self.store)));
+		self.done_inline.push_back((began, work(&self.store)));
 	}
 
 	/// The requests that something was done for have waited until then.
@@ -237,12 +237,12 @@ impl Server {
 			return;
 		}
 		let keys: Vec<Key> = match done {
-			Done::Simple(key, ..) | Done::Some(key, _) | Done::Size(_, key, _) => vec![*key],
+			Done::Simple(key, ..) | Done::Partial(key, _) | Done::Size(_, key, _) => vec![*key],
 			Done::Read(key, ..) | Done::Synced(key, ..) | Done::Relayed(key, ..) => vec![*key],
 			Done::Called(key, _) => vec![*key],
 			Done::Written(_, pieces, _) => pieces.iter().map(|(piece, _)| piece.key).collect(),
 			Done::Journal(..) | Done::Journaled(..) | Done::Asked(..) => return,
-			Done::Met(question, _) => self.askers(question),
+			Done::Resolved(question, _) => self.waiters(question),
 			Done::Attr(keys, _) => keys.clone(),
 			Done::Filled(handle, block, _) => self.cache.waiting(handle, *block),
 			Done::LetGo | Done::Freed(_) | Done::Followed(..) | Done::Known(..) => return,

@@ -9,12 +9,12 @@ use fathom_wire::{Extent, Failed, Handle, Reply};
 use rustix::io::Errno;
 
 use crate::client::{Doing, Early, Pending, Writing};
-use crate::gaps;
 use crate::portions::Stretch;
 use crate::pulls::is_pulled;
 use crate::queue::{Access, Key, Part, Piece, Run, runs};
 use crate::server::{Done, INLINE, Server, Trouble};
-use crate::store::{Object, Store, said};
+use crate::sieving;
+use crate::store::{Object, Store, errno_text};
 
 impl Server {
 	pub fn begin_write(
@@ -64,7 +64,7 @@ impl Server {
 		let purpose = self.purpose(first.key, 0);
 		let appended = self.files.get(&handle).is_some_and(|file| file.is_appended());
 		let through = appended || self.is_awaited(&pieces);
-		let how = How { through, granted: appended };
+		let how = WriteMode { through, granted: appended };
 		let work = move |store: &Store| write(store, handle, &object, pieces, how);
 		self.workers_of(&handle).give(purpose, Box::new(work));
 	}
@@ -76,23 +76,23 @@ impl Server {
 	}
 
 	/// What came in this round and may be written now, by this thread if it is little and need not wait.
-	pub fn write_soon(&mut self) {
-		while let Some(handle) = self.soon.pop_first() {
+	pub fn write_ready(&mut self) {
+		while let Some(handle) = self.ready_to_write.pop_first() {
 			let Some(file) = self.files.get(&handle) else { continue };
 			let (pieces, object) = (file.queue.next_writes(1), file.object.clone());
-			match self.write_here(&object, &pieces) {
+			match self.write_inline(&object, &pieces) {
 				Some((began, accesses)) => {
 					let done = pieces.into_iter().map(|piece| (piece, Vec::new())).collect();
-					self.done_here.push_back((began, Done::Written(handle, done, accesses)));
+					self.done_inline.push_back((began, Done::Written(handle, done, accesses)));
 				}
 				None => self.write_by_worker(handle, object, pieces),
 			}
-			self.finish_here();
+			self.finish_inline();
 		}
 	}
 
 	/// When it was begun, and accesses to the store. None: a worker has to write these.
-	fn write_here(&mut self, object: &Object, pieces: &[Piece]) -> Option<(Instant, Accesses)> {
+	fn write_inline(&mut self, object: &Object, pieces: &[Piece]) -> Option<(Instant, Accesses)> {
 		let (first, bytes) = (pieces.first()?, pieces.iter().map(Piece::length).sum::<usize>());
 		if bytes > self.piece && !self.store.does_nothing() {
 			return None;
@@ -136,8 +136,8 @@ impl Server {
 		let failed = std::mem::take(&mut writing.failed);
 		let why = writing.why.take();
 		let reply = written_reply(writing, level::WRITTEN);
-		let untold = trouble.map(|trouble| (writing.extents.clone(), trouble));
-		if let Some((extents, trouble)) = untold {
+		let unreported = trouble.map(|trouble| (writing.extents.clone(), trouble));
+		if let Some((extents, trouble)) = unreported {
 			let all: Vec<_> =
 				extents.into_iter().map(|extent| (extent, trouble.status())).collect();
 			if answered == Some(Early::Accepted) {
@@ -148,7 +148,8 @@ impl Server {
 		}
 		match failed.first() {
 			Some((extent, errno)) => {
-				let why = why.unwrap_or_else(|| said(Errno::from_raw_os_error(*errno as i32)));
+				let why =
+					why.unwrap_or_else(|| errno_text(Errno::from_raw_os_error(*errno as i32)));
 				self.fail_with(key, *errno, (extent.offset, extent.length), &why);
 			}
 			None if sync => self.sync_write(key, handle, reply),
@@ -196,7 +197,7 @@ pub struct Accesses {
 type Failures = Vec<Vec<(Extent, Trouble)>>;
 
 /// What holds for all pieces of a write.
-pub struct How {
+pub struct WriteMode {
 	/// Somebody is told that they are written, or an append's journal says it: they must outlive this process.
 	through: bool,
 	/// What is beyond the file's end was handed out by its owner.
@@ -204,14 +205,20 @@ pub struct How {
 }
 
 /// Write pieces with as few accesses as they allow. What fails together is tried apart, so that exact ranges are named.
-pub fn write(store: &Store, handle: Handle, object: &Object, pieces: Vec<Piece>, how: How) -> Done {
+pub fn write(
+	store: &Store,
+	handle: Handle,
+	object: &Object,
+	pieces: Vec<Piece>,
+	how: WriteMode,
+) -> Done {
 	let mut failed = vec![Vec::new(); pieces.len()];
 	let runs = runs(&pieces);
 	let stretches = match object {
-		Object::Striped(_) | Object::There(_) => {
+		Object::Striped(_) | Object::Upstream(_) => {
 			runs.iter().map(|run| stretch(&pieces, run)).collect()
 		}
-		Object::Here(_) | Object::Ceph(_) => Vec::new(),
+		Object::Local(_) | Object::Ceph(_) => Vec::new(),
 	};
 	let mut accesses = Accesses { writes: runs.len() as u64, reads: 0 };
 	if let Some(lost) = store.write_list(object, &stretches, how.granted) {
@@ -239,18 +246,18 @@ fn write_runs(
 ) -> Accesses {
 	let mut accesses = Accesses::default();
 	let purpose = fathom_record::works_for_what();
-	for near in gaps::near(runs, store.fills_gaps(object)) {
-		if near.len() > 1 {
-			let all = || near.iter().flat_map(|run| callers(pieces, &run.parts)).collect();
+	for group in sieving::groups(runs, store.fills_gaps(object)) {
+		if group.len() > 1 {
+			let all = || group.iter().flat_map(|run| callers(pieces, &run.parts)).collect();
 			let begins = || fathom_record::puts_together(all);
 			accesses.reads += 1;
 			accesses.writes += 1;
-			if gaps::write(store, object, (near, purpose.clone()), begins).is_ok() {
+			if sieving::write(store, object, (group, purpose.clone()), begins).is_ok() {
 				continue;
 			}
 		}
 		let one = |run| write_run(store, object, (pieces, run), failed);
-		accesses.writes += near.iter().map(one).sum::<u64>();
+		accesses.writes += group.iter().map(one).sum::<u64>();
 	}
 	accesses
 }

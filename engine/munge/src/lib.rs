@@ -23,7 +23,7 @@ impl Munge {
 	}
 
 	/// As `FATHOM_FORWARD_MUNGE` says it: `1`, or a socket.
-	pub fn told(word: &str) -> Result<Munge, String> {
+	pub fn from_option(word: &str) -> Result<Munge, String> {
 		Munge::new(Some(word).filter(|word| *word != "1").map(Path::new))
 	}
 

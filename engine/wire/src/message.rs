@@ -90,7 +90,7 @@ messages! {
 		Locked = LOCKED (handle: Handle, claim: Claim);
 		Call = CALL "data" (handle: Handle, name: Text, room: u32);
 		Reserve = RESERVE (
-			handle: Handle, flags: u32, size: u64, wanted: Vec<Wanted>, told: Vec<Gap>
+			handle: Handle, flags: u32, size: u64, wanted: Vec<Wanted>, outcomes: Vec<Gap>
 		);
 		Holders = HOLDERS (handle: Handle, claim: Claim);
 		Awaited = AWAITED (owners: Vec<Holder>);

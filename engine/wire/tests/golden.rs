@@ -209,7 +209,7 @@ fn data() {
 			Wanted { client: 7, seq: 8, length: 5, align: 1 },
 			Wanted { client: 7, seq: 9, length: 6, align: 512 },
 		],
-		told: vec![Gap { offset: 10, length: 6, client: 1, seq: 2, errno: 5 }],
+		outcomes: vec![Gap { offset: 10, length: 6, client: 1, seq: 2, errno: 5 }],
 	};
 	asks("request-reserve", same, reserve, none(), b"");
 	answers("reply-read", 0, Reply::Read { lengths: vec![3, 0] }, none(), b"abc");

@@ -1,4 +1,4 @@
-//! Numbers for tests that look random and are the same in each run.
+//! A random number generator for tests, the same in each run.
 
 /// Gives a number below the one it is asked for. The generator is Knuth's (MMIX), of whose state the upper bits are used.
 pub fn from(seed: u64) -> impl FnMut(u64) -> u64 {

@@ -1,4 +1,5 @@
-//! Requests that ask the store the same at once: those that wait while it is asked are answered by the next access, together.
+//! Single flight: requests that ask the store for the same thing share one access. Those that arrive while it runs share
+//! the next.
 
 use std::sync::Arc;
 
@@ -26,19 +27,19 @@ pub struct Question {
 	alone: Option<Key>,
 }
 
-/// Who asks it: of the store now, and in the next access.
+/// Requests that wait for the access that runs, and for the next one.
 #[derive(Default)]
-pub struct Askers {
+pub struct Waiters {
 	now: Vec<Key>,
 	next: Vec<Key>,
 }
 
-/// What was asked, and the file that was met.
-pub type Met = Result<(Reply, Object), Trouble>;
+/// The reply, and the object that the path resolved to.
+pub type Resolution = Result<(Reply, Object), Trouble>;
 
 impl Server {
 	/// A lookup or open begins: its access is the next one that has not begun.
-	pub fn ask_together(&mut self, key: Key, request: Request) -> Result<(), Errno> {
+	pub fn coalesce(&mut self, key: Key, request: Request) -> Result<(), Errno> {
 		let (op, dir, flags, mode, path) = match request {
 			Request::Lookup { dir, flags, path } => (op::LOOKUP, dir, flags, 0, path),
 			Request::Open { dir, flags, mode, path } => (op::OPEN, dir, flags, mode, path),
@@ -51,41 +52,42 @@ impl Server {
 		let hints = self.pending(key).map(|pending| &pending.hints);
 		let striping = hints.map(Striping::wished).unwrap_or_default();
 		let question = Question { op, dir, flags, mode, path: path.0, striping, alone };
-		if let Some(askers) = self.asking.get_mut(&question) {
-			askers.next.push(key);
+		if let Some(waiters) = self.coalesced.get_mut(&question) {
+			waiters.next.push(key);
 			return Ok(());
 		}
-		self.asking.insert(question.clone(), Askers { now: vec![key], next: Vec::new() });
+		self.coalesced.insert(question.clone(), Waiters { now: vec![key], next: Vec::new() });
 		self.ask_store(question);
 		Ok(())
 	}
 
 	fn ask_store(&mut self, question: Question) {
-		let keys = self.asking.get(&question).map(|askers| askers.now.clone()).unwrap_or_default();
+		let keys =
+			self.coalesced.get(&question).map(|waiters| waiters.now.clone()).unwrap_or_default();
 		let purpose = self.purpose_of_all(&keys);
 		let Some(dir) = self.files.get(&question.dir).map(|file| file.object.clone()) else {
-			return self.has_met(question, Err(Errno::STALE.into()));
+			return self.finish_coalesced(question, Err(Errno::STALE.into()));
 		};
 		let handle = question.dir;
 		let work = move |store: &Store| {
-			let met = question.ask(store, &dir);
-			Done::Met(question, met)
+			let resolution = question.ask(store, &dir);
+			Done::Resolved(question, resolution)
 		};
 		self.workers_of(&handle).give(purpose, Box::new(work));
 	}
 
 	/// Those that the access was for have their answer; those that came meanwhile have theirs from the next.
-	pub fn has_met(&mut self, question: Question, met: Met) {
-		let Some(askers) = self.asking.get_mut(&question) else { return };
-		let keys = std::mem::replace(&mut askers.now, std::mem::take(&mut askers.next));
-		let (over, path) = (askers.now.is_empty(), Text(question.path.clone()));
+	pub fn finish_coalesced(&mut self, question: Question, resolution: Resolution) {
+		let Some(waiters) = self.coalesced.get_mut(&question) else { return };
+		let keys = std::mem::replace(&mut waiters.now, std::mem::take(&mut waiters.next));
+		let (over, path) = (waiters.now.is_empty(), Text(question.path.clone()));
 		let path = self.path_of(question.dir, &path);
 		if over {
-			self.asking.remove(&question);
+			self.coalesced.remove(&question);
 		} else {
 			self.ask_store(question);
 		}
-		let (mut result, handle) = match met {
+		let (mut result, handle) = match resolution {
 			Ok((reply, object)) => {
 				let handle = object.handle();
 				self.files.learn(object, path);
@@ -95,7 +97,7 @@ impl Server {
 		};
 		self.count.joined += keys.len().saturating_sub(1) as u64;
 		for key in keys {
-			self.named(key, result.clone(), handle);
+			self.finish_name(key, result.clone(), handle);
 			if let Ok(Reply::Open { created, .. }) = &mut result {
 				*created = 0; // by the first
 			}
@@ -130,22 +132,22 @@ impl Server {
 	}
 
 	/// Who an access is for that answers a question.
-	pub fn askers(&self, question: &Question) -> Vec<Key> {
-		self.asking.get(question).map(|askers| askers.now.clone()).unwrap_or_default()
+	pub fn waiters(&self, question: &Question) -> Vec<Key> {
+		self.coalesced.get(question).map(|waiters| waiters.now.clone()).unwrap_or_default()
 	}
 }
 
 impl Question {
-	fn ask(&self, store: &Store, dir: &Object) -> Met {
+	fn ask(&self, store: &Store, dir: &Object) -> Resolution {
 		let path = Text(self.path.clone());
 		if self.op == op::LOOKUP {
 			let nofollow = self.flags & lookup::NOFOLLOW != 0;
 			let (object, attr) = store.lookup(dir, &path, nofollow)?;
 			return Ok((Reply::Lookup { handle: object.handle(), attr }, object));
 		}
-		let (object, attr, made) =
+		let (object, attr, created) =
 			store.open_file(dir, &path, (self.flags, self.mode), self.striping)?;
 		let handle = object.handle();
-		Ok((Reply::Open { handle, attr, created: u8::from(made) }, object))
+		Ok((Reply::Open { handle, attr, created: u8::from(created) }, object))
 	}
 }

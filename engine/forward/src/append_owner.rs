@@ -11,28 +11,28 @@ use fathom_wire::{Extent, Gap, Handle, Reply, Wanted};
 use rustix::io::Errno;
 
 use crate::data::is_tail;
-use crate::journal::{Journal, Shelf};
+use crate::journal::{Journal, JournalStore};
 use crate::ledger::{Ledger, Line};
 use crate::queue::Key;
 use crate::server::{Done, Server, Trouble};
 use crate::store::Store;
 
-/// What is asked of the owner of a file's end.
+/// A request to the owner of a file's end.
 #[derive(Default, Clone)]
-pub struct Ask {
+pub struct OwnerRequest {
 	/// number::reserve.
 	pub flags: u32,
 	/// The file's size, as far as the asker knows.
 	pub size: u64,
 	pub wanted: Vec<Wanted>,
 	/// What became of extents: ranges that are not written, and (errno 0) those that are done.
-	pub told: Vec<Gap>,
+	pub outcomes: Vec<Gap>,
 }
 
 /// Who asks.
 pub enum Asker {
 	/// This server's appends to a file.
-	Here(Handle),
+	Local(Handle),
 	/// A truncation, which goes on when it is known.
 	Cut(Key),
 	/// Another server.
@@ -66,23 +66,28 @@ pub struct Served {
 }
 
 /// A file whose end is this server's.
-pub struct Owned {
+pub struct OwnedFile {
 	/// None: the journal is not read yet.
 	ledger: Option<Ledger>,
 	journal: Arc<Journal>,
 	/// Servers that append to it.
 	askers: HashSet<u64>,
-	waiting: Vec<(Asker, Ask)>,
+	waiting: Vec<(Asker, OwnerRequest)>,
 	/// The journal is being read or written.
 	busy: bool,
 	/// It has lines that matter to nobody once nobody appends.
 	used: bool,
 	/// The journal was there: until then somebody may come and repeat what it says.
-	kept_until: Option<Instant>,
+	retained_until: Option<Instant>,
 }
 
-impl Owned {
-	fn serve(&mut self, asker: &Asker, ask: &Ask, lines: &mut Vec<Line>) -> Result<Answer, Errno> {
+impl OwnedFile {
+	fn serve(
+		&mut self,
+		asker: &Asker,
+		request: &OwnerRequest,
+		lines: &mut Vec<Line>,
+	) -> Result<Answer, Errno> {
 		let ledger = self.ledger.get_or_insert_default();
 		if let Asker::Gaps(_, from) = asker {
 			let (gaps, more) = ledger.gaps(*from, limit::FAILED as usize);
@@ -93,18 +98,18 @@ impl Owned {
 			ledger.abandon(*server, lines);
 			self.askers.remove(server);
 		}
-		ask.told.iter().for_each(|told| ledger.told(told, lines));
-		let cut = ask.flags & reserve::CUT != 0;
+		request.outcomes.iter().for_each(|outcome| ledger.note_outcome(outcome, lines));
+		let cut = request.flags & reserve::CUT != 0;
 		let others = ledger.is_busy() || self.askers.iter().any(|other| *other != server);
-		if cut && others && ask.flags & reserve::SHARED == 0 {
+		if cut && others && request.flags & reserve::SHARED == 0 {
 			return Err(Errno::BUSY);
 		}
-		if !ask.wanted.is_empty() || cut {
-			ledger.size(ask.size, cut, lines);
+		if !request.wanted.is_empty() || cut {
+			ledger.size(request.size, cut, lines);
 		}
 		let mut take = |wanted| ledger.take(wanted, server, lines).ok_or(Errno::FBIG);
-		let offsets = ask.wanted.iter().map(&mut take).collect::<Result<Vec<u64>, Errno>>()?;
-		if ask.flags & reserve::LEFT != 0 {
+		let offsets = request.wanted.iter().map(&mut take).collect::<Result<Vec<u64>, Errno>>()?;
+		if request.flags & reserve::LEFT != 0 {
 			self.askers.remove(&server);
 		} else if !offsets.is_empty() {
 			self.askers.insert(server);
@@ -115,9 +120,9 @@ impl Owned {
 	/// All that waits, and what changed.
 	fn serve_all(&mut self) -> (Vec<Served>, Vec<Line>) {
 		let (mut served, mut lines) = (Vec::new(), Vec::new());
-		for (asker, ask) in std::mem::take(&mut self.waiting) {
-			let answer = self.serve(&asker, &ask, &mut lines);
-			served.push(Served { asker, wanted: ask.wanted, answer });
+		for (asker, request) in std::mem::take(&mut self.waiting) {
+			let answer = self.serve(&asker, &request, &mut lines);
+			served.push(Served { asker, wanted: request.wanted, answer });
 		}
 		self.used |= !lines.is_empty();
 		(served, lines)
@@ -138,34 +143,34 @@ impl Owned {
 
 	/// Nobody appends and nobody could repeat.
 	fn is_over(&self) -> bool {
-		let kept = self.kept_until.is_some_and(|until| Instant::now() < until);
+		let is_retained = self.retained_until.is_some_and(|until| Instant::now() < until);
 		let busy = self.busy || self.ledger.as_ref().is_none_or(Ledger::is_busy);
-		self.waiting.is_empty() && self.askers.is_empty() && !busy && !kept
+		self.waiting.is_empty() && self.askers.is_empty() && !busy && !is_retained
 	}
 }
 
 /// Files whose ends are known.
-pub struct Owner {
-	files: HashMap<Handle, Owned>,
-	journals: Option<Arc<dyn Shelf>>,
+pub struct AppendOwner {
+	files: HashMap<Handle, OwnedFile>,
+	journals: Option<Arc<dyn JournalStore>>,
 }
 
-impl Owner {
+impl AppendOwner {
 	/// `journals`: where they are written; None: nothing outlives the server.
-	pub fn new(journals: Option<Arc<dyn Shelf>>) -> Owner {
-		Owner { files: HashMap::new(), journals }
+	pub fn new(journals: Option<Arc<dyn JournalStore>>) -> AppendOwner {
+		AppendOwner { files: HashMap::new(), journals }
 	}
 
-	fn file(&mut self, id: Handle) -> &mut Owned {
+	fn file(&mut self, id: Handle) -> &mut OwnedFile {
 		let journals = &self.journals;
-		self.files.entry(id).or_insert_with(|| Owned {
+		self.files.entry(id).or_insert_with(|| OwnedFile {
 			ledger: None,
 			journal: Arc::new(Journal::of(journals.clone(), &id)),
 			askers: HashSet::new(),
 			waiting: Vec::new(),
 			busy: false,
 			used: false,
-			kept_until: None,
+			retained_until: None,
 		})
 	}
 
@@ -184,9 +189,9 @@ pub fn id_of(handle: Handle) -> Handle {
 
 impl Server {
 	/// Something is asked of a file's end that is this server's.
-	pub fn own(&mut self, id: Handle, asker: Asker, ask: Ask) {
+	pub fn serve_as_owner(&mut self, id: Handle, asker: Asker, request: OwnerRequest) {
 		let file = self.owner.file(id);
-		file.waiting.push((asker, ask));
+		file.waiting.push((asker, request));
 		if file.ledger.is_some() {
 			return self.advance(id);
 		}
@@ -197,13 +202,13 @@ impl Server {
 		}
 	}
 
-	pub fn has_journal(&mut self, id: Handle, read: Result<(Ledger, bool), Errno>) {
+	pub fn journal_read(&mut self, id: Handle, read: Result<(Ledger, bool), Errno>) {
 		let until = Instant::now() + self.settings.lease;
 		let file = self.owner.file(id);
 		file.busy = false;
 		match read {
 			Ok((ledger, was_there)) => {
-				file.kept_until = was_there.then_some(until);
+				file.retained_until = was_there.then_some(until);
 				file.ledger = Some(ledger);
 				self.advance(id);
 			}
@@ -224,7 +229,7 @@ impl Server {
 		}
 		let (served, lines) = file.serve_all();
 		if lines.is_empty() {
-			self.tell(served);
+			self.send_answers(served);
 			return self.advance(id);
 		}
 		file.busy = true;
@@ -248,11 +253,11 @@ impl Server {
 		if let Err(errno) = written {
 			file.lose(&mut served, errno);
 		}
-		self.tell(served);
+		self.send_answers(served);
 		self.advance(id);
 	}
 
-	fn tell(&mut self, served: Vec<Served>) {
+	fn send_answers(&mut self, served: Vec<Served>) {
 		for Served { asker, answer, .. } in served {
 			self.served(asker, answer.map_err(Into::into));
 		}
@@ -260,13 +265,13 @@ impl Server {
 
 	/// A file that nobody appends to is forgotten; of its journal the gaps are kept.
 	fn settle(&mut self, id: Handle) {
-		let kept = self.owner.journals.is_some();
+		let has_journals = self.owner.journals.is_some();
 		let Some(file) = self.owner.files.get_mut(&id).filter(|file| file.is_over()) else {
 			return;
 		};
 		let Some(ledger) = &mut file.ledger else { return };
 		if !std::mem::take(&mut file.used) {
-			if kept || !ledger.settle() {
+			if has_journals || !ledger.settle() {
 				self.owner.files.remove(&id);
 			}
 			return;
@@ -283,14 +288,18 @@ impl Server {
 		let files = self.owner.files.iter();
 		let asked = files.filter(|(_, file)| file.askers.contains(&server));
 		let asked: Vec<Handle> = asked.map(|(id, _)| *id).collect();
-		asked.into_iter().for_each(|id| self.own(id, Asker::Gone(server), Ask::default()));
+		asked
+			.into_iter()
+			.for_each(|id| self.serve_as_owner(id, Asker::Gone(server), OwnerRequest::default()));
 	}
 
 	/// The owner of a file's end, this server or another, has answered.
 	pub fn served(&mut self, asker: Asker, answer: Result<Answer, Trouble>) {
 		match (asker, answer) {
-			(Asker::Here(handle), Ok(Answer::Offsets(offsets))) => self.placed(handle, Ok(offsets)),
-			(Asker::Here(handle), Err(trouble)) => self.placed(handle, Err(trouble)),
+			(Asker::Local(handle), Ok(Answer::Offsets(offsets))) => {
+				self.placed(handle, Ok(offsets))
+			}
+			(Asker::Local(handle), Err(trouble)) => self.placed(handle, Err(trouble)),
 			(Asker::Cut(key), answer) => self.cut(key, answer.map(drop)),
 			(Asker::Peer(key), Ok(Answer::Offsets(offsets))) => {
 				self.answer(key, 0, &Reply::Reserve { offsets }, b"", 0);

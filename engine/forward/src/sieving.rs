@@ -1,4 +1,4 @@
-//! Writes with small gaps between them, on a store that takes long for each access: what lies between is read, and written
+//! Data sieving of writes: small gaps between them, on a store that takes long for each access: what lies between is read, and written
 //! back with them. Only where nobody else writes the file, and among writes that are done while no others are.
 
 use fathom_record::Purpose;
@@ -16,21 +16,21 @@ const SPAN: u64 = 1 << 20;
 const LEAST: usize = 3;
 
 /// Runs that are to be written together, those that are not one by one, in their order.
-pub fn near<'a, 'b>(runs: &'b [Run<'a>], fills: bool) -> Vec<&'b [Run<'a>]> {
+pub fn groups<'a, 'b>(runs: &'b [Run<'a>], fills: bool) -> Vec<&'b [Run<'a>]> {
 	let mut all = Vec::new();
 	let mut rest = runs;
 	while !rest.is_empty() {
-		let length = if fills { together(rest) } else { 1 };
+		let length = if fills { group_length(rest) } else { 1 };
 		let length = if length < LEAST { 1 } else { length };
-		let (near, behind) = rest.split_at(length);
-		all.push(near);
+		let (group, behind) = rest.split_at(length);
+		all.push(group);
 		rest = behind;
 	}
 	all
 }
 
 /// How many from the first on.
-fn together(runs: &[Run<'_>]) -> usize {
+fn group_length(runs: &[Run<'_>]) -> usize {
 	let begin = runs[0].offset;
 	let joins = |two: &[Run<'_>]| {
 		let (end, next) = (two[0].extent().end(), two[1].extent());
@@ -44,15 +44,15 @@ fn together(runs: &[Run<'_>]) -> usize {
 pub fn write(
 	store: &Store,
 	object: &Object,
-	(near, purpose): (&[Run<'_>], Purpose),
+	(group, purpose): (&[Run<'_>], Purpose),
 	begins: impl FnOnce(),
 ) -> Result<()> {
-	let (Some(first), Some(last)) = (near.first(), near.last()) else { return Ok(()) };
+	let (Some(first), Some(last)) = (group.first(), group.last()) else { return Ok(()) };
 	let begin = first.offset;
 	let mut span = vec![0; (last.extent().end() - begin) as usize];
 	fathom_record::works_for(purpose);
 	let there = store.read(object, &mut span, begin)?; // behind the end of the file are zeros
-	for run in near {
+	for run in group {
 		let mut at = (run.offset - begin) as usize;
 		for part in &run.parts {
 			span[at..at + part.bytes.len()].copy_from_slice(part.bytes);
@@ -87,7 +87,7 @@ mod tests {
 	}
 
 	fn lengths(at: &[(u64, usize)], fills: bool) -> Vec<usize> {
-		near(&runs(at), fills).into_iter().map(<[_]>::len).collect()
+		groups(&runs(at), fills).into_iter().map(<[_]>::len).collect()
 	}
 
 	#[test]

@@ -1,21 +1,21 @@
-//! What is kept in mind of what others were asked: when there is too much, all of it is forgotten, and asked for again.
+//! A map of bounded size for what other servers answered. When it is full it is emptied; entries are asked for again.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Kept at once.
+/// Most entries.
 const MOST: usize = 16384;
 
-pub struct Kept<K, V>(Mutex<HashMap<K, V>>);
+pub struct BoundedMap<K, V>(Mutex<HashMap<K, V>>);
 
-impl<K, V> Default for Kept<K, V> {
-	fn default() -> Kept<K, V> {
-		Kept(Mutex::default())
+impl<K, V> Default for BoundedMap<K, V> {
+	fn default() -> BoundedMap<K, V> {
+		BoundedMap(Mutex::default())
 	}
 }
 
-impl<K: Eq + Hash, V: Copy> Kept<K, V> {
+impl<K: Eq + Hash, V: Copy> BoundedMap<K, V> {
 	/// Each entry is whole, whatever became of a thread that held the lock.
 	fn map(&self) -> MutexGuard<'_, HashMap<K, V>> {
 		self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -44,11 +44,11 @@ mod tests {
 
 	#[test]
 	fn what_is_kept_is_bounded() {
-		let kept = Kept::default();
-		(0..=MOST).for_each(|number| kept.put(number, number + 1));
-		assert_eq!((kept.get(&0), kept.get(&MOST)), (None, Some(MOST + 1)));
-		assert!(kept.map().len() <= MOST);
-		kept.forget(|number| *number == MOST);
-		assert_eq!(kept.get(&MOST), None);
+		let bounded = BoundedMap::default();
+		(0..=MOST).for_each(|number| bounded.put(number, number + 1));
+		assert_eq!((bounded.get(&0), bounded.get(&MOST)), (None, Some(MOST + 1)));
+		assert!(bounded.map().len() <= MOST);
+		bounded.forget(|number| *number == MOST);
+		assert_eq!(bounded.get(&MOST), None);
 	}
 }

@@ -1,4 +1,4 @@
-//! The end of files: who holds them, and when what one took that was removed is given back.
+//! Releases files that nobody holds any more, and frees the data of removed striped files.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,16 +19,16 @@ const GRACE: Duration = Duration::from_secs(1);
 /// When it is tried again to free data on a server that was away.
 const AGAIN: Duration = Duration::from_secs(5);
 
-/// A file whose data is to be freed, on its first server.
+/// A removed file whose data is still on the servers.
 #[derive(Debug, Clone)]
-pub struct Doomed {
+pub struct Orphan {
 	/// What stands for it, which other servers may hold.
 	home: Handle,
 	layout: Layout,
-	/// Not before.
-	since: Instant,
-	/// It was said that it cannot be freed yet.
-	said: bool,
+	/// It is freed from then on.
+	not_before: Instant,
+	/// The log says that it cannot be freed yet.
+	reported: bool,
 }
 
 impl Server {
@@ -62,8 +62,9 @@ impl Server {
 	}
 
 	fn tell_holders(&self, left: Vec<(Arc<Object>, u32)>) {
-		let held = |object: &Object| matches!(object, Object::Striped(_) | Object::There(_));
-		for (object, times) in left.into_iter().filter(|(object, _)| held(object)) {
+		let is_remote =
+			|object: &Object| matches!(object, Object::Striped(_) | Object::Upstream(_));
+		for (object, times) in left.into_iter().filter(|(object, _)| is_remote(object)) {
 			let workers = self.workers_of(&object.handle());
 			let work = move |store: &Store| {
 				store.release(&object, times);
@@ -83,10 +84,10 @@ impl Server {
 	}
 
 	fn note_removed(&mut self, grace: Duration) {
-		let since = Instant::now() + grace;
+		let not_before = Instant::now() + grace;
 		for (home, layout) in self.store.take_removed() {
-			if !self.doomed.iter().any(|doomed| doomed.home == home) {
-				self.doomed.push(Doomed { home, layout, since, said: false });
+			if !self.orphans.iter().any(|orphan| orphan.home == home) {
+				self.orphans.push(Orphan { home, layout, not_before, reported: false });
 			}
 		}
 	}
@@ -100,27 +101,27 @@ impl Server {
 		}
 		self.note_removed(GRACE);
 		let now = Instant::now();
-		let all = std::mem::take(&mut self.doomed);
-		let (free, later): (Vec<Doomed>, Vec<Doomed>) = all.into_iter().partition(|doomed| {
-			let held = self.files.get(&doomed.home).is_some_and(|file| file.holds > 0);
-			doomed.since <= now && !held
+		let all = std::mem::take(&mut self.orphans);
+		let (free, later): (Vec<Orphan>, Vec<Orphan>) = all.into_iter().partition(|orphan| {
+			let held = self.files.get(&orphan.home).is_some_and(|file| file.holds > 0);
+			orphan.not_before <= now && !held
 		});
-		self.doomed = later;
+		self.orphans = later;
 		let (false, Some(callers)) = (free.is_empty(), &self.callers) else { return };
 		let work = move |store: &Store| Done::Freed(free_all(store, free));
 		callers.give(Purpose::default(), Box::new(work));
 	}
 
 	/// Data on a server that is away is freed later.
-	pub fn freed(&mut self, done: Vec<(Doomed, Result<(), Trouble>)>) {
-		for (doomed, result) in done {
+	pub fn freed(&mut self, done: Vec<(Orphan, Result<(), Trouble>)>) {
+		for (orphan, result) in done {
 			let Err(trouble) = result else { continue };
-			if !doomed.said {
-				let (name, why) = (doomed.layout.name(), trouble.why);
+			if !orphan.reported {
+				let (name, why) = (orphan.layout.name(), trouble.why);
 				eprintln!("fathom-engine: data of removed file {name} is not freed yet: {why}");
 			}
-			let since = Instant::now() + AGAIN;
-			self.doomed.push(Doomed { since, said: true, ..doomed });
+			let not_before = Instant::now() + AGAIN;
+			self.orphans.push(Orphan { not_before, reported: true, ..orphan });
 		}
 	}
 
@@ -132,15 +133,15 @@ impl Server {
 		}
 		self.group.hang_up();
 		let peers = self.clients.values().any(|client| client.is_peer && client.connections > 0);
-		!peers || self.heard.max(since).elapsed() > self.settings.patience
+		!peers || self.last_peer_request.max(since).elapsed() > self.settings.patience
 	}
 }
 
-fn free_all(store: &Store, free: Vec<Doomed>) -> Vec<(Doomed, Result<(), Trouble>)> {
+fn free_all(store: &Store, free: Vec<Orphan>) -> Vec<(Orphan, Result<(), Trouble>)> {
 	let Some(stripes) = &store.stripes else { return Vec::new() };
-	let free_one = |doomed: Doomed| {
-		let freed = stripes.free(&doomed.layout);
-		(doomed, freed)
+	let free_one = |orphan: Orphan| {
+		let freed = stripes.free(&orphan.layout);
+		(orphan, freed)
 	};
 	free.into_iter().map(free_one).collect()
 }

@@ -10,9 +10,9 @@ use fathom_wire::number::lock;
 use fathom_wire::{Claim, Handle, Reply, Request};
 use rustix::io::Errno;
 
+use crate::append_owner::id_of;
 use crate::client::Doing;
 use crate::connection::Stage;
-use crate::owner::id_of;
 use crate::peer::Peer;
 use crate::queue::Key;
 use crate::server::{Done, Server, Trouble};
@@ -30,8 +30,8 @@ pub struct Relaying {
 	pause: Duration,
 }
 
-/// Where a client may have locks, by file: with the owner's epoch, 0 until it granted one.
-pub type Elsewhere = HashMap<Handle, (Arc<Peer>, u64)>;
+/// Files of other servers on which a client may have locks: with the owner's epoch, 0 until it granted one.
+pub type RemoteLocks = HashMap<Handle, (Arc<Peer>, u64)>;
 
 impl Server {
 	/// A claim is sent on to the owner of the file.
@@ -61,12 +61,12 @@ impl Server {
 		if let (Request::Lock { .. }, Some(client)) =
 			(&request, self.clients.get_mut(&claim.client))
 		{
-			client.elsewhere.entry(id).or_insert_with(|| (peer.clone(), 0));
+			client.remote_locks.entry(id).or_insert_with(|| (peer.clone(), 0));
 		}
 		let deadline = Instant::now() + self.settings.patience;
 		self.call(move || {
-			let came = peer.call(&request, deadline).map(|came| came.reply);
-			Done::Relayed(key, id, claim.client, came)
+			let answer = peer.call(&request, deadline).map(|answer| answer.reply);
+			Done::Relayed(key, id, claim.client, answer)
 		});
 	}
 
@@ -77,16 +77,16 @@ impl Server {
 	}
 
 	/// The owner of a file has answered.
-	pub fn relayed(&mut self, key: Key, id: Handle, client: u64, came: Result<Reply, Trouble>) {
-		if matches!(came, Ok(Reply::Lock {})) {
-			self.has_elsewhere(id, client);
+	pub fn relayed(&mut self, key: Key, id: Handle, client: u64, answer: Result<Reply, Trouble>) {
+		if matches!(answer, Ok(Reply::Lock {})) {
+			self.note_remote_lock(id, client);
 		}
 		let Some(pending) = self.pending(key) else { return };
 		let waits = matches!(&pending.request, Request::Lock { claim, .. } if claim.flags & lock::WAIT != 0);
 		let Doing::Relaying(relaying) = &mut pending.doing else { return };
 		relaying.asking = false;
 		let (last, pause) = (relaying.last.take(), relaying.pause);
-		match came {
+		match answer {
 			Ok(reply) => {
 				self.leave_park(key);
 				self.answer(key, 0, &reply, b"", 0);
@@ -109,9 +109,9 @@ impl Server {
 	}
 
 	/// A lock that a client has on another server; if the client has ended meanwhile, it is given back.
-	fn has_elsewhere(&mut self, id: Handle, client: u64) {
+	fn note_remote_lock(&mut self, id: Handle, client: u64) {
 		let Some(known) = self.clients.get_mut(&client) else { return };
-		if let Some((peer, epoch)) = known.elsewhere.get_mut(&id)
+		if let Some((peer, epoch)) = known.remote_locks.get_mut(&id)
 			&& *epoch == 0
 		{
 			*epoch = peer.epoch();
@@ -147,10 +147,10 @@ impl Server {
 	}
 
 	/// The owners of files give back what a client has there.
-	pub fn give_back_elsewhere(&mut self, client: u64) {
+	pub fn give_back_remote_locks(&mut self, client: u64) {
 		let Some(known) = self.clients.get_mut(&client) else { return };
 		let deadline = Instant::now() + self.settings.patience;
-		for (handle, (peer, _)) in std::mem::take(&mut known.elsewhere) {
+		for (handle, (peer, _)) in std::mem::take(&mut known.remote_locks) {
 			let flags = lock::RELAYED | lock::ALL;
 			let claim = Claim { client, flags, ..Claim::default() };
 			self.call(move || {
@@ -163,12 +163,12 @@ impl Server {
 
 	/// Owners of files hear from this server while its clients may have locks there. One that was started anew, or was not
 	/// reached for a lease, has none any more: these clients lose all, and hear of it as they come back.
-	pub fn keep_elsewhere(&mut self) {
+	pub fn refresh_remote_locks(&mut self) {
 		let lease = self.settings.lease;
 		let mut quiet: HashMap<String, Arc<Peer>> = HashMap::new();
 		let mut lost = Vec::new();
 		for (id, client) in &self.clients {
-			for (peer, epoch) in client.elsewhere.values().filter(|(_, epoch)| *epoch != 0) {
+			for (peer, epoch) in client.remote_locks.values().filter(|(_, epoch)| *epoch != 0) {
 				if peer.epoch() != *epoch || peer.is_silent_for(lease) {
 					lost.push(*id);
 				} else if peer.is_silent_for(lease / 4) {

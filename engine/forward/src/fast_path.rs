@@ -1,6 +1,5 @@
-//! A small request that meets nobody: its file is idle, the store need not wait, and nothing else has come that it could be
-//! put together with. It is done on the spot. A place in the file's order, room in the pool and a date by which it is late
-//! are for requests that others may meet, and would cost more than all the rest.
+//! The fast path of a small request on an idle file, where the store need not wait and nothing came to put it together with.
+//! It is done at once, without a place in the queue, room in the pool or a deadline, which would cost more than the rest.
 
 use fathom_wire::number::{flag, hint, level, op};
 use fathom_wire::{Extent, HEADER, Handle, Header, Hints, Reply, Request};
@@ -11,7 +10,7 @@ use crate::server::{INLINE, Server};
 
 impl Server {
 	/// Does and answers it. False: it goes the way of all, and nothing that shows was done.
-	pub fn do_lone(
+	pub fn try_fast_path(
 		&mut self,
 		number: u64,
 		header: &Header,
@@ -24,10 +23,10 @@ impl Server {
 		}
 		let frame = match request {
 			Request::Write { handle, extents } if !hints.has(hint::DROP_IO) => {
-				self.write_lone(number, *handle, extents, data)
+				self.write_fast(number, *handle, extents, data)
 			}
-			Request::Read { handle, extents } => self.read_lone(number, *handle, extents),
-			Request::GetAttr { handle } => self.attr_lone(*handle),
+			Request::Read { handle, extents } => self.read_fast(number, *handle, extents),
+			Request::GetAttr { handle } => self.attr_fast(*handle),
 			_ => None,
 		};
 		let Some(mut frame) = frame else { return false };
@@ -46,16 +45,16 @@ impl Server {
 	}
 
 	/// Written before it is answered, whatever level was asked for: it takes no longer.
-	fn write_lone(
+	fn write_fast(
 		&mut self,
 		number: u64,
 		handle: Handle,
 		extents: &[Extent],
 		data: &[u8],
 	) -> Option<Vec<u8>> {
-		let bytes = one_small(extents)?.length;
+		let bytes = single_small_extent(extents)?.length;
 		let connection = self.connections.get(&number)?;
-		if data.len() as u64 != bytes || !self.alone || connection.has_more() {
+		if data.len() as u64 != bytes || !self.single_event || connection.has_more() {
 			return None;
 		}
 		let file = self.files.get(&handle)?;
@@ -72,8 +71,8 @@ impl Server {
 		Some(framed(&Reply::Write { bytes, level: level::WRITTEN }))
 	}
 
-	fn read_lone(&mut self, number: u64, handle: Handle, extents: &[Extent]) -> Option<Vec<u8>> {
-		let extent = one_small(extents)?;
+	fn read_fast(&mut self, number: u64, handle: Handle, extents: &[Extent]) -> Option<Vec<u8>> {
+		let extent = single_small_extent(extents)?;
 		if self.connections.get(&number)?.compresses {
 			return None;
 		}
@@ -92,7 +91,7 @@ impl Server {
 		Some(frame)
 	}
 
-	fn attr_lone(&mut self, handle: Handle) -> Option<Vec<u8>> {
+	fn attr_fast(&mut self, handle: Handle) -> Option<Vec<u8>> {
 		let file = self.files.get(&handle)?;
 		if !file.queue.is_empty() || !self.store.is_quick(&file.object) {
 			return None;
@@ -103,7 +102,7 @@ impl Server {
 }
 
 /// The extent, if it is one, and as short as data in a request may be.
-fn one_small(extents: &[Extent]) -> Option<Extent> {
+fn single_small_extent(extents: &[Extent]) -> Option<Extent> {
 	match extents {
 		[extent] if (1..=INLINE as u64).contains(&extent.length) => Some(*extent),
 		_ => None,

@@ -7,8 +7,8 @@ use fathom_wire::number::{hint, level, limit, lookup};
 use fathom_wire::{Attr, Entry, Extent, Handle, Hints, Reply, Request, SetAttr, Text};
 use rustix::io::Errno;
 
-use crate::peer::{Came, Patience, Peer, Question};
-use crate::portions::{Lost, Portion, Stretch, by_stretch, write_portions};
+use crate::peer::{Patience, Peer, Question, Response};
+use crate::portions::{FailedRanges, Portion, Stretch, by_stretch, write_portions};
 use crate::server::Trouble;
 use crate::stripes::{Striping, is_stale, is_synced, mismatch, unless_done};
 
@@ -17,7 +17,7 @@ type Result<T> = std::result::Result<T, Trouble>;
 /// A file or directory by the other server's handle, which is ours too.
 pub struct Object {
 	pub handle: Handle,
-	/// By which it was met, from the root.
+	/// By which it was looked up, from the root.
 	path: Text,
 }
 
@@ -28,19 +28,19 @@ impl Object {
 	}
 }
 
-pub struct Forwarder {
+pub struct UpstreamStore {
 	peer: Arc<Peer>,
 	patience: Patience,
 }
 
-impl Forwarder {
+impl UpstreamStore {
 	/// A server alone: what several know of locks and of ends of files lies with each file's owner among them.
-	pub fn open(peer: Arc<Peer>, patience: Patience) -> Result<Forwarder> {
-		let forwarder = Forwarder { peer, patience };
-		let said = forwarder.ask(&Request::Status {})?.data;
-		let said: serde_json::Value = serde_json::from_slice(&said).unwrap_or_default();
-		match said["servers"].as_u64() {
-			Some(1) => Ok(forwarder),
+	pub fn open(peer: Arc<Peer>, patience: Patience) -> Result<UpstreamStore> {
+		let store = UpstreamStore { peer, patience };
+		let status = store.ask(&Request::Status {})?.data;
+		let status: serde_json::Value = serde_json::from_slice(&status).unwrap_or_default();
+		match status["servers"].as_u64() {
+			Some(1) => Ok(store),
 			_ => {
 				let why = "it is not alone: export what one server has, without --group, --stripe \
 				           or another server behind it";
@@ -53,18 +53,18 @@ impl Forwarder {
 		Object { handle: Handle::ROOT, path: Text::default() }
 	}
 
-	fn ask(&self, request: &Request) -> Result<Came> {
+	fn ask(&self, request: &Request) -> Result<Response> {
 		self.put(Question::of(request))
 	}
 
-	fn put(&self, question: Question<'_>) -> Result<Came> {
+	fn put(&self, question: Question<'_>) -> Result<Response> {
 		let Purpose { callers, known_as, .. } = fathom_record::works_for_what();
 		let known_as = known_as.as_deref();
 		self.peer.seek(Question { callers: &callers, known_as, ..question }, self.patience)
 	}
 
 	/// About these. A server that was started anew is made to know them again, as the files that they were.
-	fn about(&self, objects: &[&Object], question: Question<'_>) -> Result<Came> {
+	fn ask_about(&self, objects: &[&Object], question: Question<'_>) -> Result<Response> {
 		let asked = self.put(question);
 		if !is_stale(&asked) {
 			return asked;
@@ -72,7 +72,7 @@ impl Forwarder {
 		for object in objects {
 			let path = object.path.clone();
 			let request = Request::Lookup { dir: Handle::ROOT, flags: lookup::NOFOLLOW, path };
-			match self.ask(&request).map(|came| came.reply) {
+			match self.ask(&request).map(|response| response.reply) {
 				Ok(Reply::Lookup { handle, .. }) if handle == object.handle => {}
 				Err(trouble) if trouble.errno != Errno::NOENT => return Err(trouble),
 				_ => return asked, // its name is gone, or another's
@@ -82,13 +82,13 @@ impl Forwarder {
 	}
 
 	fn reply(&self, object: &Object, request: &Request) -> Result<Reply> {
-		self.about(&[object], Question::of(request)).map(|came| came.reply)
+		self.ask_about(&[object], Question::of(request)).map(|response| response.reply)
 	}
 
 	/// A change of names.
-	fn done(&self, objects: &[&Object], request: &Request, had: Errno) -> Result<()> {
-		let asked = self.about(objects, Question::of(request));
-		unless_done(asked.map(|came| came.reply), had)
+	fn change_names(&self, objects: &[&Object], request: &Request, had: Errno) -> Result<()> {
+		let asked = self.ask_about(objects, Question::of(request));
+		unless_done(asked.map(|response| response.reply), had)
 	}
 
 	pub fn lookup(&self, dir: &Object, path: &Text, nofollow: bool) -> Result<(Object, Attr)> {
@@ -134,7 +134,7 @@ impl Forwarder {
 	pub fn set_attr(&self, object: &Object, wanted: &SetAttr, granted: bool) -> Result<Attr> {
 		let request = Request::SetAttr { handle: object.handle, set: wanted.clone() };
 		let hints = &shared(granted);
-		let asked = self.about(&[object], Question { hints, ..Question::of(&request) });
+		let asked = self.ask_about(&[object], Question { hints, ..Question::of(&request) });
 		match asked?.reply {
 			Reply::SetAttr { attr } => Ok(attr),
 			_ => mismatch(),
@@ -144,12 +144,12 @@ impl Forwarder {
 	pub fn rename(&self, from: (&Object, &Text), to: (&Object, &Text), flags: u32) -> Result<()> {
 		let (dir, path) = (from.0.handle, from.1.clone());
 		let request = Request::Rename { dir, path, to_dir: to.0.handle, to: to.1.clone(), flags };
-		self.done(&[from.0, to.0], &request, Errno::NOENT)
+		self.change_names(&[from.0, to.0], &request, Errno::NOENT)
 	}
 
 	pub fn link(&self, object: &Object, dir: &Object, path: &Text) -> Result<Attr> {
 		let request = Request::Link { handle: object.handle, dir: dir.handle, path: path.clone() };
-		self.done(&[object, dir], &request, Errno::EXIST)?;
+		self.change_names(&[object, dir], &request, Errno::EXIST)?;
 		self.attr(object)
 	}
 
@@ -159,25 +159,25 @@ impl Forwarder {
 			true => Request::Rmdir { dir: at, path },
 			false => Request::Unlink { dir: at, path },
 		};
-		self.done(&[dir], &request, Errno::NOENT)
+		self.change_names(&[dir], &request, Errno::NOENT)
 	}
 
 	pub fn mkdir(&self, dir: &Object, path: &Text, mode: u32) -> Result<(Object, Attr)> {
 		let request = Request::Mkdir { dir: dir.handle, mode, path: path.clone() };
-		self.done(&[dir], &request, Errno::EXIST)?;
+		self.change_names(&[dir], &request, Errno::EXIST)?;
 		self.lookup(dir, path, true)
 	}
 
 	pub fn mknod(&self, dir: &Object, path: &Text, mode: u32, rdev: u64) -> Result<(Object, Attr)> {
 		let request = Request::Mknod { dir: dir.handle, mode, rdev, path: path.clone() };
-		self.done(&[dir], &request, Errno::EXIST)?;
+		self.change_names(&[dir], &request, Errno::EXIST)?;
 		self.lookup(dir, path, true)
 	}
 
 	pub fn symlink(&self, dir: &Object, path: &Text, target: &Text) -> Result<(Object, Attr)> {
 		let (path, target) = (path.clone(), target.clone());
 		let request = Request::Symlink { dir: dir.handle, path: path.clone(), target };
-		self.done(&[dir], &request, Errno::EXIST)?;
+		self.change_names(&[dir], &request, Errno::EXIST)?;
 		self.lookup(dir, &path, true)
 	}
 
@@ -190,9 +190,9 @@ impl Forwarder {
 
 	pub fn read_dir(&self, dir: &Object, cookie: u64, most: u32) -> Result<(Vec<Entry>, bool)> {
 		let request = Request::ReadDir { handle: dir.handle, cookie, most };
-		let came = self.about(&[dir], Question::of(&request))?;
-		match came.reply {
-			Reply::ReadDir { entries } => Ok((entries, came.more)),
+		let response = self.ask_about(&[dir], Question::of(&request))?;
+		match response.reply {
+			Reply::ReadDir { entries } => Ok((entries, response.more)),
 			_ => mismatch(),
 		}
 	}
@@ -206,9 +206,9 @@ impl Forwarder {
 		let (mut read, mut rest) = (Vec::new(), into);
 		for some in extents.chunks(limit::EXTENTS as usize) {
 			let request = Request::Read { handle: object.handle, extents: some.to_vec() };
-			let came = self.about(&[object], Question::of(&request))?;
-			let Reply::Read { lengths } = came.reply else { return mismatch() };
-			let mut data = came.data.as_slice();
+			let response = self.ask_about(&[object], Question::of(&request))?;
+			let Reply::Read { lengths } = response.reply else { return mismatch() };
+			let mut data = response.data.as_slice();
 			for (extent, length) in some.iter().zip(lengths) {
 				let one = data.split_off(..length as usize).ok_or(Errno::PROTO)?;
 				let place = rest.split_off_mut(..extent.length as usize).ok_or(Errno::PROTO)?;
@@ -221,14 +221,19 @@ impl Forwarder {
 
 	/// Ranges of each stretch that failed, and why. `granted`: what is beyond the file's end was handed out by the other server,
 	/// which owns it.
-	pub fn write(&self, object: &Object, stretches: &[Stretch<'_>], granted: bool) -> Vec<Lost> {
+	pub fn write(
+		&self,
+		object: &Object,
+		stretches: &[Stretch<'_>],
+		granted: bool,
+	) -> Vec<FailedRanges> {
 		let hints = &shared(granted);
 		let portions: Vec<_> =
 			stretches.iter().enumerate().map(|(number, one)| Portion::whole(number, one)).collect();
 		let write = |extents: &[Extent], data: &[&[u8]]| {
 			let request = Request::Write { handle: object.handle, extents: extents.to_vec() };
 			let question = Question { data, hints, ..Question::of(&request) };
-			self.about(&[object], question).map(drop)
+			self.ask_about(&[object], question).map(drop)
 		};
 		let lost = write_portions(&portions, &write, &|| self.peer.is_away());
 		by_stretch(stretches.len(), lost)

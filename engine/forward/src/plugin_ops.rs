@@ -22,37 +22,37 @@ use crate::traced::is_operation;
 use crate::workers::Workers;
 
 /// An operation, and its number in the trace.
-pub struct Offered {
+pub struct PluginOp {
 	operation: Operation,
 	pub traced: Option<u32>,
 }
 
-/// What is offered, and who does it.
-pub struct Offers {
-	by_name: BTreeMap<String, Arc<Offered>>,
+/// The operations of all plug-ins, and the threads that run them.
+pub struct PluginOps {
+	by_name: BTreeMap<String, Arc<PluginOp>>,
 	/// None: nothing is offered.
 	pub workers: Option<Workers<Done>>,
 }
 
 /// A call that is not done.
-pub struct Calling {
-	pub offered: Arc<Offered>,
+pub struct PluginCall {
+	pub plugin_op: Arc<PluginOp>,
 	given: Vec<u8>,
 	room: usize,
 }
 
-impl Offers {
-	pub fn load(settings: &Settings, store: &Arc<Store>) -> Result<Offers, String> {
+impl PluginOps {
+	pub fn load(settings: &Settings, store: &Arc<Store>) -> Result<PluginOps, String> {
 		let mut by_name = BTreeMap::new();
 		for (name, operation) in fathom_plugin::load(&settings.plugins, is_operation)? {
 			let text = CString::new(name.as_str()).map_err(|error| error.to_string())?;
 			let traced = fathom_record::new_op(&text);
-			by_name.insert(name, Arc::new(Offered { operation, traced }));
+			by_name.insert(name, Arc::new(PluginOp { operation, traced }));
 		}
 		let workers =
 			(!by_name.is_empty()).then(|| Workers::start(settings.workers, store.clone()));
 		let workers = workers.transpose().map_err(|error: io::Error| error.to_string())?;
-		Ok(Offers { by_name, workers })
+		Ok(PluginOps { by_name, workers })
 	}
 
 	pub fn names(&self) -> Vec<&str> {
@@ -68,7 +68,7 @@ impl Server {
 		(body, at): (Vec<u8>, usize),
 	) -> Result<(), Errno> {
 		let name = String::from_utf8_lossy(&name.0).into_owned();
-		let Some(offered) = self.offers.by_name.get(&name).cloned() else {
+		let Some(plugin_op) = self.plugin_ops.by_name.get(&name).cloned() else {
 			let nosys = Errno::NOSYS.raw_os_error() as u32;
 			self.fail_with(key, nosys, (0, 0), &self.unknown(&name));
 			return Ok(());
@@ -78,8 +78,8 @@ impl Server {
 		if given.len() > most || room > most || self.pending(key).is_some_and(|p| is_pulled(p)) {
 			return Err(Errno::MSGSIZE);
 		}
-		let calling = Calling { offered, given: given.to_vec(), room };
-		self.set_doing(key, Doing::Calling(calling));
+		let call = PluginCall { plugin_op, given: given.to_vec(), room };
+		self.set_doing(key, Doing::PluginCall(call));
 		self.count.calls += 1;
 		if handle == Handle::ROOT {
 			self.run_call(key, None);
@@ -92,7 +92,7 @@ impl Server {
 	}
 
 	fn unknown(&self, name: &str) -> String {
-		match &self.offers.names()[..] {
+		match &self.plugin_ops.names()[..] {
 			[] => format!("no operation '{name}': this server has no plug-in (--plugin)"),
 			names => format!("no operation '{name}'; there are {}", names.join(", ")),
 		}
@@ -102,13 +102,16 @@ impl Server {
 	pub fn run_call(&mut self, key: Key, object: Option<Arc<Object>>) {
 		let Some(pending) = self.pending(key) else { return };
 		let due = pending.due;
-		let Doing::Calling(calling) = &mut pending.doing else { return };
-		let (offered, room) = (calling.offered.clone(), calling.room);
-		let given = std::mem::take(&mut calling.given);
+		let Doing::PluginCall(call) = &mut pending.doing else { return };
+		let (plugin_op, room) = (call.plugin_op.clone(), call.room);
+		let given = std::mem::take(&mut call.given);
 		let work = move |store: &Store| {
-			Done::Called(key, run(store, &offered.operation, object.as_deref(), &given, room, due))
+			Done::Called(
+				key,
+				run(store, &plugin_op.operation, object.as_deref(), &given, room, due),
+			)
 		};
-		if let Some(workers) = &self.offers.workers {
+		if let Some(workers) = &self.plugin_ops.workers {
 			workers.give(Purpose::default(), Box::new(work));
 		}
 	}
