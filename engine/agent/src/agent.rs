@@ -75,7 +75,7 @@ pub fn run(settings: &Settings) -> Result<(), AgentError> {
 		osds.end();
 	}
 	if let (Some(sending), Some(target)) = (sending, &settings.collect) {
-		say(sending.finish(), &target.address, &settings.run);
+		report_sending(sending.finish(), &target.address, &settings.run);
 	}
 	if let Some(shipping) = shipping {
 		println!("fathom: {}", shipping.finish(!agent.is_written(&folder)));
@@ -156,7 +156,7 @@ impl<'s> Agent<'s> {
 		loop {
 			self.look();
 			self.sample_if_due();
-			self.judge(Critical::look_if_due);
+			self.steer(Critical::look_if_due);
 			let needed = self.settings.ring.is_dir() // else the run was closed, as `fathom detach` does
 				&& (self.starter
 					|| self.watched.as_ref().is_some_and(Watched::alive)
@@ -167,7 +167,7 @@ impl<'s> Agent<'s> {
 			let settled = since.elapsed() >= GRACE;
 			match before {
 				(false, false) if settled => return Ok(()),
-				(false, true) if settled => self.let_go()?,
+				(false, true) if settled => self.detach_output()?,
 				_ => {}
 			}
 			self.wait(if settled { LOOK_EVERY } else { GRACE });
@@ -175,7 +175,7 @@ impl<'s> Agent<'s> {
 	}
 
 	/// The program has ended, but processes that it left behind go on: nobody waits for those.
-	fn let_go(&mut self) -> Result<(), AgentError> {
+	fn detach_output(&mut self) -> Result<(), AgentError> {
 		if std::mem::take(&mut self.awaited) {
 			let path = Path::new("/dev/null");
 			let nowhere = File::options().write(true).open(path).at(path)?;
@@ -208,7 +208,7 @@ impl<'s> Agent<'s> {
 		self.failing = done.is_err();
 	}
 
-	fn judge(&mut self, what: impl Fn(&mut Critical) -> Result<(), AgentError>) {
+	fn steer(&mut self, what: impl Fn(&mut Critical) -> Result<(), AgentError>) {
 		if let Some(Err(error)) = self.critical.as_mut().map(what) {
 			eprintln!("who is critical stays as it is from here on: {error}");
 			self.critical = None;
@@ -279,7 +279,7 @@ impl<'s> Agent<'s> {
 
 	fn end(&mut self) -> Result<(), AgentError> {
 		self.look();
-		self.judge(Critical::end);
+		self.steer(Critical::end);
 		self.sample();
 		if let Some(sampling) = &mut self.samples {
 			sampling.recorder.finish(clock())?;
@@ -289,7 +289,7 @@ impl<'s> Agent<'s> {
 }
 
 /// For who waits for the agent, and, when nobody does, for the run's log.
-fn say(sent: Result<Sent, String>, address: &str, run: &Path) {
+fn report_sending(sent: Result<Sent, String>, address: &str, run: &Path) {
 	match sent {
 		Ok(Sent { files, bytes }) => {
 			println!("fathom: {files} files, {bytes} bytes sent to {address}");

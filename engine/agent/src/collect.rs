@@ -12,11 +12,11 @@ use std::time::{Duration, Instant};
 
 use fathom_sink::{good_name, open_kept, write_new};
 
-use crate::council;
+use crate::coordinator;
+use crate::critical_path::CriticalPath;
 use crate::error::{AgentError, At};
-use crate::frame::{self, FrameError, Held, Message};
-use crate::held;
-use crate::judge::Judge;
+use crate::frame::{self, FileState, FrameError, Message};
+use crate::node_files;
 
 /// An agent says something every few seconds; one that does not is gone.
 const SILENCE: Duration = Duration::from_secs(30);
@@ -57,7 +57,7 @@ struct Shared {
 	/// Nodes that have a connection, and the way to end it.
 	busy: Mutex<HashMap<String, TcpStream>>,
 	/// Of who is critical, for nodes that ask.
-	judge: Mutex<Judge>,
+	critical_path: Mutex<CriticalPath>,
 }
 
 /// Takes connections until all nodes asked for are whole.
@@ -69,7 +69,7 @@ pub fn collect(listener: &TcpListener, settings: Collector) -> Result<(), AgentE
 		settings,
 		job: Mutex::default(),
 		busy: Mutex::default(),
-		judge: Mutex::default(),
+		critical_path: Mutex::default(),
 	});
 	let (done, outcomes) = channel();
 	let listening = listener.try_clone().at(Path::new("listen"))?;
@@ -134,23 +134,23 @@ impl Connection<'_> {
 			return Ok(Outcome::Broken { node, reason: format!("refused: {reason}") });
 		}
 		if joins {
-			let _ = council::serve(&mut from, &self.shared.judge, &node); // its agent ended
+			let _ = coordinator::serve(&mut from, &self.shared.critical_path, &node); // its agent ended
 			return Ok(Outcome::Left);
 		}
 		let folder = self.shared.settings.run.join("streams").join(&node);
 		fs::create_dir_all(&folder)?;
 		note(&folder, "state=open\n")?;
-		let have = held::all(&folder)?;
+		let have = node_files::all(&folder)?;
 		frame::write(&mut self.stream, &Message::Have(have))?;
 		loop {
 			match frame::read(&mut from)? {
 				Message::Data { name, offset, bytes } => append(&folder, &name, offset, &bytes)?,
 				Message::Replace { name, bytes } => self.replace(&folder, &name, &bytes)?,
 				Message::Alive => {}
-				Message::Whole(should) => {
-					let wrong = differing(&folder, &should)?;
+				Message::Whole(expected) => {
+					let wrong = differing(&folder, &expected)?;
 					frame::write(&mut self.stream, &Message::Checked(wrong.clone()))?;
-					let (files, bytes) = (should.len(), should.iter().map(|f| f.size).sum());
+					let (files, bytes) = (expected.len(), expected.iter().map(|f| f.size).sum());
 					if wrong.is_empty() {
 						let text = format!("state=whole\nfiles={files}\nbytes={bytes}\n");
 						note(&folder, &text)?;
@@ -221,7 +221,7 @@ fn run_id(path: &Path) -> Option<String> {
 }
 
 fn check_name(name: &str) -> Result<(), FrameError> {
-	if good_name(name) && held::kept(name) {
+	if good_name(name) && node_files::is_node_file(name) {
 		return Ok(());
 	}
 	Err(std::io::Error::other(format!("{name:?} is no file of a node's")).into())
@@ -244,18 +244,18 @@ fn append(folder: &Path, name: &str, offset: u64, bytes: &[u8]) -> Result<(), Fr
 
 /// Made aside and moved over: a reader finds the old file or the new one.
 fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-	let aside = path.with_extension("tmp");
-	write_new(&aside, bytes)?;
-	fs::rename(aside, path)
+	let temporary = path.with_extension("tmp");
+	write_new(&temporary, bytes)?;
+	fs::rename(temporary, path)
 }
 
 /// What readers are told of this node: `state=open` while its agent has not said that it was all.
 fn note(folder: &Path, text: &str) -> std::io::Result<()> {
-	write_whole(&folder.join(held::NOTE), text.as_bytes())
+	write_whole(&folder.join(node_files::NOTE), text.as_bytes())
 }
 
-fn differing(folder: &Path, should: &[Held]) -> std::io::Result<Vec<String>> {
-	let have = held::all(folder)?;
-	let wrong = should.iter().filter(|file| !have.contains(file));
+fn differing(folder: &Path, expected: &[FileState]) -> std::io::Result<Vec<String>> {
+	let have = node_files::all(folder)?;
+	let wrong = expected.iter().filter(|file| !have.contains(file));
 	Ok(wrong.map(|file| file.name.clone()).collect())
 }

@@ -9,9 +9,9 @@ use fathom_select::Control;
 use fathom_sink::random;
 use fathom_watch::{Own, Owns};
 
-use crate::council::Council;
+use crate::coordinator::Coordinator;
+use crate::critical_path::Report;
 use crate::error::{AgentError, At};
-use crate::judge::Report;
 use crate::recorder::{Recorder, clock};
 use crate::send::Target;
 use crate::values::{COUNT, Owner, Values};
@@ -72,8 +72,9 @@ impl Critical {
 				let owns = Owns::open(&self.run, self.rings.clone(), self.streams.clone())?;
 				let recorder =
 					Recorder::create(&self.streams, random().at(&self.streams)?, self.budget)?;
-				let council = Council::new(&self.run, &self.streams, self.collector.as_ref());
-				none.insert(Steering { owns, recorder, council, named: HashMap::new() })
+				let coordinator =
+					Coordinator::new(&self.run, &self.streams, self.collector.as_ref());
+				none.insert(Steering { owns, recorder, coordinator, named: HashMap::new() })
 			}
 		};
 		steering.epoch(&self.control)
@@ -90,7 +91,7 @@ impl Critical {
 struct Steering {
 	owns: Owns,
 	recorder: Recorder,
-	council: Council,
+	coordinator: Coordinator,
 	/// By pid, all that ever were: are they now?
 	named: HashMap<u32, (Owner, bool)>,
 }
@@ -101,8 +102,8 @@ impl Steering {
 		let (servers, processes): (Vec<Own>, Vec<Own>) =
 			owns.into_iter().partition(|own| own.server);
 		let report = Report { processes: scores(&processes), servers: scores(&servers) };
-		let pids = self.council.ask(report)?;
-		if let Some(trouble) = self.council.trouble.take() {
+		let pids = self.coordinator.ask(report)?;
+		if let Some(trouble) = self.coordinator.trouble.take() {
 			self.recorder.mark(clock(), "agent", &trouble, 1)?;
 		}
 		if pids.len() == self.critical() && pids.iter().all(|pid| self.is_named(*pid)) {
@@ -116,7 +117,7 @@ impl Steering {
 			let owner = Owner { instance: own.instance, pid: own.pid };
 			self.named.entry(own.pid).or_insert((owner, false)).0 = owner;
 			if !stay.contains(&own.pid) {
-				self.recorder.mark(clock(), "critical", &said(own), u64::from(own.pid))?;
+				self.recorder.mark(clock(), "critical", &describe(own), u64::from(own.pid))?;
 			}
 		}
 		self.note(&pids)
@@ -149,7 +150,7 @@ fn scores(owns: &[Own]) -> Vec<(u32, u64)> {
 	owns.iter().map(|own| (own.pid, score(own) as u64)).collect()
 }
 
-fn said(own: &Own) -> String {
+fn describe(own: &Own) -> String {
 	let Own { pid, seconds, collectives, .. } = own;
 	let ms = seconds * 1e3;
 	match (own.rank, own.server, collectives) {

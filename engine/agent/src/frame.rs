@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 
 use fathom_stream::{Cursor, put_text, put_varint};
 
-use crate::judge::Report;
+use crate::critical_path::Report;
 
 pub const MAGIC: &[u8; 8] = b"FATHOMCO";
 pub const VERSION: u64 = 1;
@@ -18,7 +18,7 @@ const MOST_FILES: usize = 1 << 20;
 
 /// A file's name, length and CRC-32C.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Held {
+pub struct FileState {
 	pub name: String,
 	pub size: u64,
 	pub crc: u32,
@@ -29,7 +29,7 @@ pub enum Message {
 	/// Agent: who it is. `node` is its folder's name.
 	Hello { key: String, job: String, node: String },
 	/// Collector: what it has of that node already.
-	Have(Vec<Held>),
+	Have(Vec<FileState>),
 	/// Agent: more of a file; at 0 it begins anew.
 	Data { name: String, offset: u64, bytes: Vec<u8> },
 	/// Agent: a small file, whole.
@@ -37,7 +37,7 @@ pub enum Message {
 	/// Agent: nothing new.
 	Alive,
 	/// Agent: that was all, and this is what the collector should have now.
-	Whole(Vec<Held>),
+	Whole(Vec<FileState>),
 	/// Collector: it has; or these files are not so.
 	Checked(Vec<String>),
 	/// Collector: no, and why. `again`: another try may do.
@@ -46,7 +46,7 @@ pub enum Message {
 	Join { key: String, job: String, node: String },
 	/// Agent: an epoch of its node.
 	Report(Report),
-	/// Judge: these are critical, of that node.
+	/// Coordinator: these are critical, of that node.
 	Critical(Vec<u32>),
 }
 
@@ -132,7 +132,7 @@ fn put_scores(out: &mut Vec<u8>, scores: &[(u32, u64)]) {
 	}
 }
 
-fn put_files(out: &mut Vec<u8>, files: &[Held]) {
+fn put_files(out: &mut Vec<u8>, files: &[FileState]) {
 	put_varint(out, files.len() as u64);
 	for file in files {
 		put_text(out, file.name.as_bytes());
@@ -254,12 +254,12 @@ fn text(from: &mut Cursor<'_>) -> Result<String, FrameError> {
 	Ok(String::from_utf8_lossy(from.text()?).into_owned())
 }
 
-fn files(from: &mut Cursor<'_>) -> Result<Vec<Held>, FrameError> {
+fn files(from: &mut Cursor<'_>) -> Result<Vec<FileState>, FrameError> {
 	let count = from.count("files")?.min(MOST_FILES);
 	(0..count)
 		.map(|_| {
 			let (name, size) = (text(from)?, from.varint()?);
-			Ok(Held { name, size, crc: u32::from_le_bytes(from.array()?) })
+			Ok(FileState { name, size, crc: u32::from_le_bytes(from.array()?) })
 		})
 		.collect()
 }
@@ -269,9 +269,9 @@ mod tests {
 	use super::*;
 	use proptest::prelude::*;
 
-	fn held() -> impl Strategy<Value = Vec<Held>> {
+	fn node_files() -> impl Strategy<Value = Vec<FileState>> {
 		let file = ("[ -~]{0,30}", any::<u64>(), any::<u32>());
-		let file = file.prop_map(|(name, size, crc)| Held { name, size, crc });
+		let file = file.prop_map(|(name, size, crc)| FileState { name, size, crc });
 		prop::collection::vec(file, 0..20)
 	}
 
@@ -284,7 +284,7 @@ mod tests {
 		let bytes = || prop::collection::vec(any::<u8>(), 0..5000);
 		prop_oneof![
 			(word(), word(), word()).prop_map(|(key, job, node)| Message::Hello { key, job, node }),
-			held().prop_map(Message::Have),
+			node_files().prop_map(Message::Have),
 			(word(), any::<u64>(), bytes()).prop_map(|(name, offset, bytes)| Message::Data {
 				name,
 				offset,
@@ -292,7 +292,7 @@ mod tests {
 			}),
 			(word(), bytes()).prop_map(|(name, bytes)| Message::Replace { name, bytes }),
 			Just(Message::Alive),
-			held().prop_map(Message::Whole),
+			node_files().prop_map(Message::Whole),
 			prop::collection::vec(word(), 0..10).prop_map(Message::Checked),
 			(any::<bool>(), word()).prop_map(|(again, reason)| Message::Refused { again, reason }),
 			(word(), word(), word()).prop_map(|(key, job, node)| Message::Join { key, job, node }),
@@ -350,7 +350,7 @@ mod tests {
 			state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
 			(state >> 33) as usize % limit.max(1)
 		};
-		let files = vec![Held { name: "node".into(), size: 77, crc: 5 }; 3];
+		let files = vec![FileState { name: "node".into(), size: 77, crc: 5 }; 3];
 		let hello = Message::Hello { key: "k".into(), job: "1.0".into(), node: "b-h".into() };
 		let data = Message::Data { name: "1.a.fts".into(), offset: 9, bytes: vec![7; 300] };
 		let sent =

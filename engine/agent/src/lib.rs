@@ -3,13 +3,14 @@
 
 mod agent;
 mod collect;
-mod council;
+mod coordinator;
 mod critical;
+mod critical_path;
+mod critical_rank;
 mod error;
 mod frame;
-mod held;
-mod judge;
 mod lustre;
+mod node_files;
 mod osds;
 mod process;
 mod recorder;
@@ -18,7 +19,6 @@ mod send;
 mod ship;
 mod system;
 mod values;
-mod worst;
 
 pub use agent::{Settings, run};
 pub use collect::{Collector, collect};

@@ -72,33 +72,33 @@ mod tests {
 
 	#[test]
 	fn a_client_up_to_2_11() {
-		let found = fixture("old", sample);
+		let sampled = fixture("old", sample);
 		let mount = "scratch-ffff88105db50000";
 		let target = "scratch-OST0000-osc-ffff88105db50000";
-		assert_eq!(found[&("llite.write_bytes", mount)], (93_813_797_294_080, BYTES));
-		assert_eq!(found[&("llite.write_bytes.count", mount)], (89_467_810, COUNT));
-		assert_eq!(found[&("llite.open.count", mount)], (136, COUNT));
-		assert!(!found.contains_key(&("llite.open", mount)));
-		assert_eq!(found[&("osc.req_waittime.time", target)], (483_362_372_205_000, NS));
-		assert_eq!(found[&("osc.req_active", target)], (1_164_349_055, COUNT));
-		assert_eq!(found[&("osc.read_bytes", target)], (6_895_163_247_966, BYTES));
-		assert_eq!(found[&("osc.ost_write.time", target)], (98_396_534_435_000, NS));
-		assert_eq!(found[&("lnet.send_bytes", "")], (21_201_322_992, BYTES));
-		assert_eq!(found[&("lnet.recv_bytes", "")], (53_029_565_353_720, BYTES));
-		assert_eq!(found.len(), 2 + 2 + 3 + 2 * 6 + 6);
+		assert_eq!(sampled[&("llite.write_bytes", mount)], (93_813_797_294_080, BYTES));
+		assert_eq!(sampled[&("llite.write_bytes.count", mount)], (89_467_810, COUNT));
+		assert_eq!(sampled[&("llite.open.count", mount)], (136, COUNT));
+		assert!(!sampled.contains_key(&("llite.open", mount)));
+		assert_eq!(sampled[&("osc.req_waittime.time", target)], (483_362_372_205_000, NS));
+		assert_eq!(sampled[&("osc.req_active", target)], (1_164_349_055, COUNT));
+		assert_eq!(sampled[&("osc.read_bytes", target)], (6_895_163_247_966, BYTES));
+		assert_eq!(sampled[&("osc.ost_write.time", target)], (98_396_534_435_000, NS));
+		assert_eq!(sampled[&("lnet.send_bytes", "")], (21_201_322_992, BYTES));
+		assert_eq!(sampled[&("lnet.recv_bytes", "")], (53_029_565_353_720, BYTES));
+		assert_eq!(sampled.len(), 2 + 2 + 3 + 2 * 6 + 6);
 	}
 
 	#[test]
 	fn a_client_from_2_12_on() {
-		let found = fixture("new", sample);
+		let sampled = fixture("new", sample);
 		let mount = "scratch-ffff9a0f12345000";
-		assert_eq!(found[&("llite.read_bytes", mount)], (2 << 30, BYTES));
-		assert_eq!(found[&("llite.read.time", mount)], (912_345_000, NS));
-		assert_eq!(found[&("llite.open.time", mount)], (9_876_000, NS));
-		assert_eq!(found[&("llite.getxattr_hits.count", mount)], (20, COUNT));
+		assert_eq!(sampled[&("llite.read_bytes", mount)], (2 << 30, BYTES));
+		assert_eq!(sampled[&("llite.read.time", mount)], (912_345_000, NS));
+		assert_eq!(sampled[&("llite.open.time", mount)], (9_876_000, NS));
+		assert_eq!(sampled[&("llite.getxattr_hits.count", mount)], (20, COUNT));
 		let server = "scratch-MDT0000-mdc-ffff9a0f12345000";
-		assert_eq!(found[&("mdc.mds_getattr.count", server)], (77, COUNT));
-		assert_eq!(found[&("lnet.drop_count", "")], (2, COUNT));
-		assert_eq!(found[&("lnet.errors", "")], (1, COUNT));
+		assert_eq!(sampled[&("mdc.mds_getattr.count", server)], (77, COUNT));
+		assert_eq!(sampled[&("lnet.drop_count", "")], (2, COUNT));
+		assert_eq!(sampled[&("lnet.errors", "")], (1, COUNT));
 	}
 }

@@ -50,20 +50,20 @@ mod tests {
 
 	#[test]
 	fn a_process_with_brackets_in_its_name() {
-		let found = fixture("new", |root, values| assert!(sample(root, 4711, 8_123_456, values)));
-		assert_eq!(found[&("cpu.user", "")], (1234 * 10_000_000, NS));
-		assert_eq!(found[&("cpu.system", "")], (56 * 10_000_000, NS));
-		assert_eq!(found[&("memory.peak", "")], (123_456 * 1024, BYTES));
-		assert_eq!(found[&("memory.resident", "")], (100_000 * 1024, BYTES));
-		assert_eq!(found[&("memory.swapped", "")], (512 * 1024, BYTES));
-		assert_eq!(found[&("threads", "")], (9, COUNT));
-		assert_eq!(found[&("storage.read_bytes", "")], (8192, BYTES));
-		assert_eq!(found[&("storage.write_bytes", "")], (4096, BYTES));
+		let sampled = fixture("new", |root, values| assert!(sample(root, 4711, 8_123_456, values)));
+		assert_eq!(sampled[&("cpu.user", "")], (1234 * 10_000_000, NS));
+		assert_eq!(sampled[&("cpu.system", "")], (56 * 10_000_000, NS));
+		assert_eq!(sampled[&("memory.peak", "")], (123_456 * 1024, BYTES));
+		assert_eq!(sampled[&("memory.resident", "")], (100_000 * 1024, BYTES));
+		assert_eq!(sampled[&("memory.swapped", "")], (512 * 1024, BYTES));
+		assert_eq!(sampled[&("threads", "")], (9, COUNT));
+		assert_eq!(sampled[&("storage.read_bytes", "")], (8192, BYTES));
+		assert_eq!(sampled[&("storage.write_bytes", "")], (4096, BYTES));
 	}
 
 	#[test]
 	fn a_pid_of_another_process_gives_nothing() {
-		let found = fixture("new", |root, values| assert!(!sample(root, 4711, 1, values)));
-		assert!(found.is_empty());
+		let sampled = fixture("new", |root, values| assert!(!sample(root, 4711, 1, values)));
+		assert!(sampled.is_empty());
 	}
 }

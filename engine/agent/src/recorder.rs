@@ -273,8 +273,8 @@ mod tests {
 		let mut names = BTreeMap::new();
 		let mut points: BTreeMap<String, Vec<Point>> = BTreeMap::new();
 		let mut decoder = Decoder::new();
-		for found in chunks(&data) {
-			let Segment::Chunk(chunk) = found else { panic!("{found:?}") };
+		for piece in chunks(&data) {
+			let Segment::Chunk(chunk) = piece else { panic!("{piece:?}") };
 			let mut rows = decoder.rows(&chunk);
 			while let Some(item) = rows.next() {
 				match item.unwrap() {

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use fathom_sink::good_name;
 
 use crate::frame::{self, FrameError, Message, PIECE};
-use crate::held;
+use crate::node_files;
 
 /// Between two looks at the node's files.
 const EVERY: Duration = Duration::from_secs(1);
@@ -65,7 +65,7 @@ impl Sending {
 			target,
 			known: HashMap::new(),
 			stream: None,
-			met: false,
+			answered: false,
 		};
 		Sending { done, thread: thread::spawn(move || link.work(&wait)) }
 	}
@@ -104,7 +104,7 @@ struct Link {
 	known: HashMap<String, (u64, u32)>,
 	stream: Option<TcpStream>,
 	/// The collector has answered once.
-	met: bool,
+	answered: bool,
 }
 
 impl Link {
@@ -116,7 +116,7 @@ impl Link {
 				Err(Problem::Never(reason)) => return Err(reason),
 			}
 		}
-		let tries = if self.met { LAST_TRIES } else { FIRST_TRIES };
+		let tries = if self.answered { LAST_TRIES } else { FIRST_TRIES };
 		let end = Instant::now() + tries;
 		loop {
 			match self.round().and_then(|()| self.check()) {
@@ -137,7 +137,7 @@ impl Link {
 		};
 		let mut quiet = true;
 		for (name, path) in self.files()? {
-			quiet &= if held::is_stream(&name) {
+			quiet &= if node_files::is_stream(&name) {
 				self.send_more(&mut stream, &name, &path)?
 			} else {
 				self.send_whole(&mut stream, &name, &path)?
@@ -156,7 +156,7 @@ impl Link {
 		for entry in fs::read_dir(&self.folder)? {
 			let entry = entry?;
 			let name = entry.file_name().to_string_lossy().into_owned();
-			if good_name(&name) && held::kept(&name) && name != "run.json" {
+			if good_name(&name) && node_files::is_node_file(&name) && name != "run.json" {
 				files.push((name, entry.path()));
 			}
 		}
@@ -214,21 +214,21 @@ impl Link {
 		stream.set_read_timeout(Some(ANSWER))?;
 		let node = self.folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
 		let key = self.target.key.clone();
-		frame::write(&mut stream, &Message::Hello { key, job: said(&self.run, "job"), node })?;
+		frame::write(&mut stream, &Message::Hello { key, job: run_value(&self.run, "job"), node })?;
 		let have = match frame::read(&mut BufReader::new(&stream))? {
 			Message::Have(have) => have,
 			Message::Refused { again: false, reason } => return Err(Problem::Never(reason)),
 			Message::Refused { again: true, reason } => return Err(Problem::Again(reason)),
 			_ => return Err(FrameError::Magic.into()),
 		};
-		self.met = true;
+		self.answered = true;
 		self.known.clear();
-		for there in have {
-			let folder = if there.name == "run.json" { &self.run } else { &self.folder };
-			let here = held::beginning(folder, &there.name, there.size);
-			if here.is_ok_and(|here| here == there) {
-				let crc = if held::is_stream(&there.name) { 0 } else { there.crc };
-				self.known.insert(there.name, (there.size, crc));
+		for remote in have {
+			let folder = if remote.name == "run.json" { &self.run } else { &self.folder };
+			let local = node_files::beginning(folder, &remote.name, remote.size);
+			if local.is_ok_and(|local| local == remote) {
+				let crc = if node_files::is_stream(&remote.name) { 0 } else { remote.crc };
+				self.known.insert(remote.name, (remote.size, crc));
 			}
 		}
 		Ok(stream)
@@ -239,11 +239,11 @@ impl Link {
 		let Some(mut stream) = self.stream.take() else {
 			return Err(Problem::Again("not connected".into()));
 		};
-		let mut should = held::all(&self.folder)?;
-		should.retain(|file| file.name != "run.json");
-		should.extend(held::beginning(&self.run, "run.json", u64::MAX));
-		let (files, bytes) = (should.len(), should.iter().map(|file| file.size).sum());
-		frame::write(&mut stream, &Message::Whole(should))?;
+		let mut expected = node_files::all(&self.folder)?;
+		expected.retain(|file| file.name != "run.json");
+		expected.extend(node_files::beginning(&self.run, "run.json", u64::MAX));
+		let (files, bytes) = (expected.len(), expected.iter().map(|file| file.size).sum());
+		frame::write(&mut stream, &Message::Whole(expected))?;
 		match frame::read(&mut BufReader::new(&stream))? {
 			Message::Checked(wrong) if wrong.is_empty() => Ok(Sent { files, bytes }),
 			Message::Checked(wrong) => {
@@ -267,7 +267,7 @@ pub fn connect(address: &str, patience: Duration) -> io::Result<TcpStream> {
 }
 
 /// What run.json says of this. Parts of one job have `job` in common.
-pub fn said(run: &Path, key: &str) -> String {
+pub fn run_value(run: &Path, key: &str) -> String {
 	let text = fs::read(run.join("run.json")).unwrap_or_default();
 	let json: Option<serde_json::Value> = serde_json::from_slice(&text).ok();
 	let value = json.as_ref().and_then(|json| json.get(key)?.as_str());

@@ -144,7 +144,7 @@ impl Ship {
 		let complete = loop {
 			match wait.recv_timeout(EVERY) {
 				Err(RecvTimeoutError::Timeout) => {}
-				told => break told.unwrap_or(false),
+				signal => break signal.unwrap_or(false),
 			}
 			if let Some(all) = self.due() {
 				self.round(all);
@@ -170,8 +170,9 @@ impl Ship {
 		let all: Vec<String> = self.plan.servers.split(';').map(str::to_owned).collect();
 		let first = self.source as usize % all.len();
 		for number in (0..all.len().min(MOST_SERVERS)).map(|i| (first + i) % all.len()) {
-			let made = target(&all[number], secrets.clone(), &path, &format!("{number}.blocks"));
-			match made {
+			let connected =
+				target(&all[number], secrets.clone(), &path, &format!("{number}.blocks"));
+			match connected {
 				Ok(target) => self.targets.push_back(target),
 				Err(reason) => self.trouble.push(reason),
 			}
@@ -341,22 +342,22 @@ impl Ship {
 		}
 		let record = self.index.as_mut().and_then(Records::rest);
 		record.into_iter().for_each(|record| self.write_index(&record));
-		let said = self.say();
+		let summary = self.summary();
 		match self.spool.take().map(Spool::remove) {
-			Some(Err(error)) => format!("{said}; what was shipped cannot be removed: {error}"),
-			_ => said,
+			Some(Err(error)) => format!("{summary}; what was shipped cannot be removed: {error}"),
+			_ => summary,
 		}
 	}
 
 	/// By the first server for all nodes, so that records do not meet. Without it, readers scan.
 	fn write_index(&mut self, record: &[u8]) {
 		let own = self.targets.iter().find(|target| target.name == "0.blocks");
-		let made = match (own, self.targets.is_empty()) {
+		let written = match (own, self.targets.is_empty()) {
 			(_, true) => return self.index = None,
 			(Some(target), _) => self.index_by(&target.remote, record),
 			(None, _) => self.first().and_then(|remote| self.index_by(&remote, record)),
 		};
-		if let Err(reason) = made {
+		if let Err(reason) = written {
 			self.trouble.push(format!("the index ends early: {reason}"));
 			self.index = None;
 		}
@@ -373,27 +374,27 @@ impl Ship {
 		remote.append(handle, record, false).map(drop)
 	}
 
-	fn say(&mut self) -> String {
+	fn summary(&mut self) -> String {
 		let Sums { blocks, raw, stored } = self.sums;
-		let mut said = format!("trace sink: {blocks} blocks, {raw} bytes of streams in {stored}");
+		let mut text = format!("trace sink: {blocks} blocks, {raw} bytes of streams in {stored}");
 		self.trouble.dedup();
 		let mut trouble = std::mem::take(&mut self.trouble);
 		let more = trouble.len().saturating_sub(3);
 		trouble.truncate(3);
 		if !trouble.is_empty() {
-			said += &format!("; {}", trouble.join("; "));
+			text += &format!("; {}", trouble.join("; "));
 		}
 		if more > 0 {
-			said += &format!("; {more} more");
+			text += &format!("; {more} more");
 		}
 		match (&self.spool, &self.own) {
 			(None, _) => {
-				said += "; the rest stays in this node's memory: fathom recover brings it in"
+				text += "; the rest stays in this node's memory: fathom recover brings it in"
 			}
-			(_, Some((name, _))) => said += &format!("; the rest is in sink/{name}"),
+			(_, Some((name, _))) => text += &format!("; the rest is in sink/{name}"),
 			_ => {}
 		}
-		said
+		text
 	}
 }
 

@@ -148,27 +148,27 @@ mod tests {
 
 	#[test]
 	fn a_node() {
-		let found = fixture("new", sample);
-		assert_eq!(found[&("cpu.user", "")], ((10_132_153 + 290_696) * 10_000_000, NS));
-		assert_eq!(found[&("cpu.system", "")], ((3_084_719 + 25_195) * 10_000_000, NS));
-		assert_eq!(found[&("cpu.iowait", "")], (16_683 * 10_000_000, NS));
-		assert_eq!(found[&("memory.dirty", "")], (12_345 * 1024, BYTES));
-		assert_eq!(found[&("net.rx_bytes", "eth0")], (1_215_645_251, BYTES));
-		assert_eq!(found[&("net.tx_bytes", "eth0")], (1_782_404_882, BYTES));
-		assert_eq!(found[&("net.errors", "eth0")], (4, COUNT));
-		assert_eq!(found[&("net.drops", "eth0")], (6, COUNT));
-		assert_eq!(found[&("net.rx_packets", "ib0")], (42, COUNT));
-		assert!(!found.contains_key(&("net.rx_bytes", "eth1")), "never used");
-		assert_eq!(found[&("disk.read_bytes", "sda")], (1_813_402 * 512, BYTES));
-		assert_eq!(found[&("disk.write_bytes", "sda")], (9_316_496 * 512, BYTES));
-		assert_eq!(found[&("disk.writes", "sda")], (134_331, COUNT));
-		assert_eq!(found[&("disk.write_time", "sda")], (298_401_000_000, NS));
-		assert_eq!(found[&("disk.busy", "nvme0n1")], (4_000_000, NS));
-		assert!(!found.contains_key(&("disk.reads", "sda1")), "a partition");
-		assert_eq!(found[&("pressure.io.some", "")], (96_294_709_000, NS));
-		assert_eq!(found[&("pressure.io.full", "")], (35_929_831_000, NS));
-		assert!(!found.contains_key(&("pressure.cpu.full", "")));
-		assert_eq!(found[&("infiniband.rx_bytes", "mlx5_0/1")], (4000, BYTES));
-		assert_eq!(found[&("infiniband.tx_bytes", "mlx5_0/1")], (1000, BYTES));
+		let sampled = fixture("new", sample);
+		assert_eq!(sampled[&("cpu.user", "")], ((10_132_153 + 290_696) * 10_000_000, NS));
+		assert_eq!(sampled[&("cpu.system", "")], ((3_084_719 + 25_195) * 10_000_000, NS));
+		assert_eq!(sampled[&("cpu.iowait", "")], (16_683 * 10_000_000, NS));
+		assert_eq!(sampled[&("memory.dirty", "")], (12_345 * 1024, BYTES));
+		assert_eq!(sampled[&("net.rx_bytes", "eth0")], (1_215_645_251, BYTES));
+		assert_eq!(sampled[&("net.tx_bytes", "eth0")], (1_782_404_882, BYTES));
+		assert_eq!(sampled[&("net.errors", "eth0")], (4, COUNT));
+		assert_eq!(sampled[&("net.drops", "eth0")], (6, COUNT));
+		assert_eq!(sampled[&("net.rx_packets", "ib0")], (42, COUNT));
+		assert!(!sampled.contains_key(&("net.rx_bytes", "eth1")), "never used");
+		assert_eq!(sampled[&("disk.read_bytes", "sda")], (1_813_402 * 512, BYTES));
+		assert_eq!(sampled[&("disk.write_bytes", "sda")], (9_316_496 * 512, BYTES));
+		assert_eq!(sampled[&("disk.writes", "sda")], (134_331, COUNT));
+		assert_eq!(sampled[&("disk.write_time", "sda")], (298_401_000_000, NS));
+		assert_eq!(sampled[&("disk.busy", "nvme0n1")], (4_000_000, NS));
+		assert!(!sampled.contains_key(&("disk.reads", "sda1")), "a partition");
+		assert_eq!(sampled[&("pressure.io.some", "")], (96_294_709_000, NS));
+		assert_eq!(sampled[&("pressure.io.full", "")], (35_929_831_000, NS));
+		assert!(!sampled.contains_key(&("pressure.cpu.full", "")));
+		assert_eq!(sampled[&("infiniband.rx_bytes", "mlx5_0/1")], (4000, BYTES));
+		assert_eq!(sampled[&("infiniband.tx_bytes", "mlx5_0/1")], (1000, BYTES));
 	}
 }

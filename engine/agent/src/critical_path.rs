@@ -1,8 +1,8 @@
-//! Judges which process of a job is critical, and which server, by what the agents of all nodes say.
+//! The critical path of a job: which process and which server hold the others up, by the reports of all nodes' agents.
 
 use std::collections::HashMap;
 
-use crate::worst::{Process, Worst};
+use crate::critical_rank::{CriticalRank, Process};
 
 /// What the processes of one node took in an epoch: pids and nanoseconds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -12,28 +12,28 @@ pub struct Report {
 }
 
 #[derive(Default)]
-pub struct Judge {
+pub struct CriticalPath {
 	/// By the names of their folders.
 	nodes: HashMap<String, Node>,
 	/// Nodes that ever were.
 	known: u32,
-	process: Worst,
-	server: Worst,
+	process: CriticalRank,
+	server: CriticalRank,
 }
 
 struct Node {
 	number: u32,
 	report: Report,
-	/// Not judged yet.
+	/// Not ranked yet.
 	new: bool,
 }
 
-impl Judge {
-	/// A node's report of an epoch. Returns which of its processes are critical. An epoch is judged when all nodes have
-	/// told of it; a node that does not is judged by what it said before, once another goes ahead.
-	pub fn hear(&mut self, node: &str, report: Report) -> Vec<u32> {
+impl CriticalPath {
+	/// A node's report of an epoch. Returns which of its processes are critical. An epoch is ranked when all
+	/// nodes have reported it; a node that has not is ranked by its last report, once another goes ahead.
+	pub fn take_report(&mut self, node: &str, report: Report) -> Vec<u32> {
 		if self.nodes.get(node).is_some_and(|node| node.new) {
-			self.judge();
+			self.rank_all();
 		}
 		let known = &mut self.known;
 		let place = self.nodes.entry(node.to_owned()).or_insert_with(|| {
@@ -43,18 +43,18 @@ impl Judge {
 		(place.report, place.new) = (report, true);
 		let number = place.number;
 		if self.nodes.values().all(|node| node.new) {
-			self.judge();
+			self.rank_all();
 		}
 		let chosen = [self.process.chosen, self.server.chosen].into_iter().flatten();
 		chosen.filter(|(node, _)| *node == number).map(|(_, pid)| pid).collect()
 	}
 
 	/// Its agent has ended.
-	pub fn leaves(&mut self, node: &str) {
+	pub fn remove_node(&mut self, node: &str) {
 		self.nodes.remove(node);
 	}
 
-	fn judge(&mut self) {
+	fn rank_all(&mut self) {
 		self.nodes.values_mut().for_each(|node| node.new = false);
 		self.process.epoch(&self.scores(|report| &report.processes));
 		self.server.epoch(&self.scores(|report| &report.servers));
@@ -78,9 +78,12 @@ mod tests {
 
 	#[test]
 	fn one_of_all_nodes_is_critical_and_another_when_it_is_slower() {
-		let mut judge = Judge::default();
+		let mut critical_path = CriticalPath::default();
 		let mut epoch = |one: u64, two: u64| {
-			(judge.hear("one", of(&[(7, 1), (8, one)])), judge.hear("two", of(&[(7, two)])))
+			(
+				critical_path.take_report("one", of(&[(7, 1), (8, one)])),
+				critical_path.take_report("two", of(&[(7, two)])),
+			)
 		};
 		// Its own node is judged first, alone; to change takes two epochs.
 		(0..2).for_each(|_| drop(epoch(5, 90)));
@@ -92,20 +95,20 @@ mod tests {
 
 	#[test]
 	fn a_node_that_is_silent_or_gone_keeps_nobody_waiting() {
-		let mut judge = Judge::default();
-		judge.hear("silent", of(&[(7, 9)]));
+		let mut critical_path = CriticalPath::default();
+		critical_path.take_report("silent", of(&[(7, 9)]));
 		for _ in 0..3 {
-			judge.hear("one", of(&[(8, 50)]));
+			critical_path.take_report("one", of(&[(8, 50)]));
 		}
-		assert_eq!(judge.hear("one", of(&[(8, 50)])), [8]);
-		judge.leaves("one");
-		assert_eq!(judge.hear("silent", of(&[(7, 1)])), [7]);
+		assert_eq!(critical_path.take_report("one", of(&[(8, 50)])), [8]);
+		critical_path.remove_node("one");
+		assert_eq!(critical_path.take_report("silent", of(&[(7, 1)])), [7]);
 	}
 
 	#[test]
 	fn a_server_is_judged_apart() {
-		let mut judge = Judge::default();
+		let mut critical_path = CriticalPath::default();
 		let report = Report { processes: vec![(1, 5), (2, 9)], servers: vec![(3, 1), (4, 2)] };
-		assert_eq!(judge.hear("one", report), [2, 4]);
+		assert_eq!(critical_path.take_report("one", report), [2, 4]);
 	}
 }

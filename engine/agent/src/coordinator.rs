@@ -12,10 +12,10 @@ use std::time::Duration;
 
 use fathom_sink::random;
 
+use crate::critical_path::{CriticalPath, Report};
 use crate::error::{AgentError, At};
 use crate::frame::{self, FrameError, Message};
-use crate::judge::{Judge, Report};
-use crate::send::{Target, connect, said};
+use crate::send::{Target, connect, run_value};
 
 /// Nobody waits longer for another node.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -24,50 +24,52 @@ const SILENCE: Duration = Duration::from_secs(30);
 /// Somebody is writing where it listens.
 const SOON: Duration = Duration::from_millis(100);
 
-pub struct Council {
+pub struct Coordinator {
 	run: PathBuf,
 	/// Name of the node's folder.
 	node: String,
 	collector: Option<Target>,
-	seat: Seat,
-	/// Judges that cannot be reached, up to this one.
+	role: Role,
+	/// Coordinators that cannot be reached, up to this one.
 	lost: u32,
-	/// Why this node may be judged alone; taken by who says so.
+	/// Why this node may be ranked alone; taken by who logs it.
 	pub trouble: Option<String>,
 }
 
-enum Seat {
+enum Role {
 	None,
-	/// This agent is the judge.
-	Judge(Arc<Mutex<Judge>>),
-	Before(BufReader<TcpStream>),
+	/// This agent coordinates the others.
+	Host(Arc<Mutex<CriticalPath>>),
+	Member(BufReader<TcpStream>),
 }
 
-impl Council {
-	pub fn new(run: &Path, folder: &Path, collector: Option<&Target>) -> Council {
-		Council {
+impl Coordinator {
+	pub fn new(run: &Path, folder: &Path, collector: Option<&Target>) -> Coordinator {
+		Coordinator {
 			run: run.to_owned(),
 			node: folder.file_name().unwrap_or_default().to_string_lossy().into_owned(),
 			collector: collector.cloned(),
-			seat: Seat::None,
+			role: Role::None,
 			lost: 0,
 			trouble: None,
 		}
 	}
 
-	/// Which of these are critical. Where the judge is gone, there is another one after this.
+	/// Which of these are critical. Where the coordinating agent is gone, another one takes its place.
 	pub fn ask(&mut self, report: Report) -> Result<Vec<u32>, AgentError> {
 		let mut again = false;
 		loop {
-			match &mut self.seat {
-				Seat::None => self.seat = self.take_seat()?,
-				Seat::Judge(judge) => return Ok(hear(judge, &self.node, report)),
-				Seat::Before(stream) => match exchange(stream, &report) {
+			match &mut self.role {
+				Role::None => self.role = self.take_role()?,
+				Role::Host(critical_path) => {
+					return Ok(report_here(critical_path, &self.node, report));
+				}
+				Role::Member(stream) => match exchange(stream, &report) {
 					Ok(pids) => return Ok(pids),
 					Err(error) if std::mem::replace(&mut again, true) => {
 						self.lose(&error.to_string())
 					}
-					Err(_) => self.seat = Seat::None, // only the connection may be lost
+					Err(_) => self.role = Role::None, // only the connection may be lost
 				},
 			}
 		}
@@ -75,61 +77,61 @@ impl Council {
 
 	fn lose(&mut self, reason: &str) {
 		self.trouble = Some(format!("the judge of all nodes is not reached: {reason}"));
-		self.seat = Seat::None;
+		self.role = Role::None;
 		match self.collector.take() {
 			Some(_) => {}
 			None => self.lost += 1,
 		}
 	}
 
-	/// At the collector; else where the run directory says; else as the judge. A program that one launcher's command
+	/// At the collector; else where the run directory says; else as the coordinating agent. A program that one launcher's command
 	/// started here is on no other node.
-	fn take_seat(&mut self) -> Result<Seat, AgentError> {
+	fn take_role(&mut self) -> Result<Role, AgentError> {
 		if let Some(target) = &self.collector {
 			match self.join(&[target.address.as_str()], &target.key) {
-				Ok(seat) => return Ok(seat),
+				Ok(role) => return Ok(role),
 				Err(error) => self.lose(&error.to_string()),
 			}
 		}
-		while !said(&self.run, "launcher").is_empty() {
+		while !run_value(&self.run, "launcher").is_empty() {
 			let next = self.run.join(format!("judge.{}", self.lost + 1));
-			if let Some(judge) = self.become_judge(&next)? {
-				return Ok(Seat::Judge(judge));
+			if let Some(critical_path) = self.become_host(&next)? {
+				return Ok(Role::Host(critical_path));
 			}
 			let text = whole_line(&next).at(&next)?;
 			let words: Vec<&str> = text.split_whitespace().collect();
 			match words.split_last().map(|(key, addresses)| self.join(addresses, key)) {
-				Some(Ok(seat)) => return Ok(seat),
+				Some(Ok(role)) => return Ok(role),
 				Some(Err(error)) => self.lose(&error.to_string()),
 				None => self.lose("its file is empty"),
 			}
 		}
-		Ok(Seat::Judge(Arc::default()))
+		Ok(Role::Host(Arc::default()))
 	}
 
-	/// Judges of a run are numbered; the file of each can be made once. `None`: it is another's.
-	fn become_judge(&self, path: &Path) -> Result<Option<Arc<Mutex<Judge>>>, AgentError> {
+	/// Coordinating agents of a run are numbered; the file of each can be made once. `None`: it is another's.
+	fn become_host(&self, path: &Path) -> Result<Option<Arc<Mutex<CriticalPath>>>, AgentError> {
 		let mut file = match File::options().write(true).create_new(true).mode(0o600).open(path) {
 			Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(None),
-			made => made.at(path)?,
+			created => created.at(path)?,
 		};
 		let listener = TcpListener::bind("0.0.0.0:0").at(Path::new("0.0.0.0:0"))?;
 		let port = listener.local_addr().at(path)?.port();
 		let key = format!("{:016x}{:016x}", random().at(path)?, random().at(path)?);
 		let hosts = own_addresses().into_iter().map(|host| format!("{host}:{port} "));
 		file.write_all(format!("{}{key}\n", hosts.collect::<String>()).as_bytes()).at(path)?;
-		let judge = Arc::new(Mutex::new(Judge::default()));
-		let (shared, job) = (Arc::clone(&judge), said(&self.run, "job"));
+		let critical_path = Arc::new(Mutex::new(CriticalPath::default()));
+		let (shared, job) = (Arc::clone(&critical_path), run_value(&self.run, "job"));
 		thread::spawn(move || listen(&listener, &shared, &key, &job));
-		Ok(Some(judge))
+		Ok(Some(critical_path))
 	}
 
-	/// At the first of these addresses where this job's judge is.
-	fn join(&self, addresses: &[&str], key: &str) -> Result<Seat, FrameError> {
+	/// At the first of these addresses where this job's coordinating agent is.
+	fn join(&self, addresses: &[&str], key: &str) -> Result<Role, FrameError> {
 		let mut reason = FrameError::Magic;
 		for address in addresses {
 			match self.greet(address, key) {
-				Ok(stream) => return Ok(Seat::Before(stream)),
+				Ok(stream) => return Ok(Role::Member(stream)),
 				Err(error) => reason = error,
 			}
 		}
@@ -141,7 +143,7 @@ impl Council {
 		stream.set_nodelay(true)?;
 		stream.set_read_timeout(Some(PATIENCE))?;
 		stream.set_write_timeout(Some(PATIENCE))?;
-		let (key, job, node) = (key.to_owned(), said(&self.run, "job"), self.node.clone());
+		let (key, job, node) = (key.to_owned(), run_value(&self.run, "job"), self.node.clone());
 		frame::write(&mut stream, &Message::Join { key, job, node })?;
 		let mut from = BufReader::new(stream);
 		match frame::read(&mut from)? {
@@ -160,23 +162,31 @@ fn exchange(stream: &mut BufReader<TcpStream>, report: &Report) -> Result<Vec<u3
 	}
 }
 
-/// A judge that failed names nobody.
-fn hear(judge: &Mutex<Judge>, node: &str, report: Report) -> Vec<u32> {
-	judge.lock().map(|mut judge| judge.hear(node, report)).unwrap_or_default()
+/// Ranking that failed names nobody.
+fn report_here(critical_path: &Mutex<CriticalPath>, node: &str, report: Report) -> Vec<u32> {
+	critical_path
+		.lock()
+		.map(|mut critical_path| critical_path.take_report(node, report))
+		.unwrap_or_default()
 }
 
-fn listen(listener: &TcpListener, judge: &Arc<Mutex<Judge>>, key: &str, job: &str) {
+fn listen(listener: &TcpListener, critical_path: &Arc<Mutex<CriticalPath>>, key: &str, job: &str) {
 	for stream in listener.incoming() {
 		let Ok(stream) = stream else {
 			thread::sleep(SOON); // out of descriptors: some will come back
 			continue;
 		};
-		let (judge, key, job) = (Arc::clone(judge), key.to_owned(), job.to_owned());
-		thread::spawn(move || drop(admit(stream, &judge, &key, &job)));
+		let (critical_path, key, job) = (Arc::clone(critical_path), key.to_owned(), job.to_owned());
+		thread::spawn(move || drop(admit(stream, &critical_path, &key, &job)));
 	}
 }
 
-fn admit(stream: TcpStream, judge: &Mutex<Judge>, own: &str, ours: &str) -> Result<(), FrameError> {
+fn admit(
+	stream: TcpStream,
+	critical_path: &Mutex<CriticalPath>,
+	own: &str,
+	ours: &str,
+) -> Result<(), FrameError> {
 	stream.set_read_timeout(Some(SILENCE))?;
 	stream.set_write_timeout(Some(SILENCE))?;
 	let mut from = BufReader::new(stream);
@@ -184,7 +194,7 @@ fn admit(stream: TcpStream, judge: &Mutex<Judge>, own: &str, ours: &str) -> Resu
 		return Err(FrameError::Magic);
 	};
 	if frame::same(&key, own) && job == ours {
-		return serve(&mut from, judge, &node);
+		return serve(&mut from, critical_path, &node);
 	}
 	let reason = "the key is wrong, or the job".to_owned();
 	frame::write(from.get_mut(), &Message::Refused { again: false, reason })
@@ -193,23 +203,26 @@ fn admit(stream: TcpStream, judge: &Mutex<Judge>, own: &str, ours: &str) -> Resu
 /// Hears a node that was admitted until its agent ends.
 pub fn serve(
 	from: &mut BufReader<TcpStream>,
-	judge: &Mutex<Judge>,
+	critical_path: &Mutex<CriticalPath>,
 	node: &str,
 ) -> Result<(), FrameError> {
 	frame::write(from.get_mut(), &Message::Critical(Vec::new()))?;
-	let heard = hear_all(from, judge, node);
-	judge.lock().map(|mut judge| judge.leaves(node)).unwrap_or_default();
-	heard
+	let ended = serve_reports(from, critical_path, node);
+	critical_path
+		.lock()
+		.map(|mut critical_path| critical_path.remove_node(node))
+		.unwrap_or_default();
+	ended
 }
 
-fn hear_all(
+fn serve_reports(
 	from: &mut BufReader<TcpStream>,
-	judge: &Mutex<Judge>,
+	critical_path: &Mutex<CriticalPath>,
 	node: &str,
 ) -> Result<(), FrameError> {
 	loop {
 		let Message::Report(report) = frame::read(from)? else { return Err(FrameError::Magic) };
-		let pids = hear(judge, node, report);
+		let pids = report_here(critical_path, node, report);
 		frame::write(from.get_mut(), &Message::Critical(pids))?;
 	}
 }
@@ -229,23 +242,23 @@ fn whole_line(path: &Path) -> io::Result<String> {
 /// Where this node may be reached: nobody can say which of its networks the others see, nor if they know its name.
 fn own_addresses() -> Vec<String> {
 	let routes = fs::read_to_string("/proc/net/fib_trie").unwrap_or_default();
-	let mut found: Vec<String> = local_addresses(&routes);
+	let mut addresses: Vec<String> = local_addresses(&routes);
 	let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-	found.push(host.trim().to_owned());
-	found
+	addresses.push(host.trim().to_owned());
+	addresses
 }
 
 /// Of the kernel's routes: an address, and behind it that it is this host's.
 fn local_addresses(routes: &str) -> Vec<String> {
-	let (mut found, mut before) = (Vec::new(), "");
+	let (mut addresses, mut before) = (Vec::new(), "");
 	for line in routes.lines().map(str::trim) {
 		if let Some(address) = line.strip_prefix("|-- ") {
 			before = address;
-		} else if line == "/32 host LOCAL" && !found.iter().any(|one| one == before) {
-			found.push(before.to_owned());
+		} else if line == "/32 host LOCAL" && !addresses.iter().any(|one| one == before) {
+			addresses.push(before.to_owned());
 		}
 	}
-	found
+	addresses
 }
 
 #[cfg(test)]
@@ -269,21 +282,22 @@ mod tests {
 		let run = std::env::temp_dir().join(format!("fathom-council-{}", std::process::id()));
 		fs::create_dir_all(&run).unwrap();
 		fs::write(run.join("run.json"), r#"{"launcher": "slurm", "job": "7"}"#).unwrap();
-		let mut nodes =
-			["a", "b", "c"].map(|name| Council::new(&run, &Path::new("streams").join(name), None));
-		let epoch = |nodes: &mut [Council], took: u64| {
-			let ask = |(i, node): (usize, &mut Council)| node.ask(of(7, took + i as u64)).unwrap();
+		let mut nodes = ["a", "b", "c"]
+			.map(|name| Coordinator::new(&run, &Path::new("streams").join(name), None));
+		let epoch = |nodes: &mut [Coordinator], took: u64| {
+			let ask =
+				|(i, node): (usize, &mut Coordinator)| node.ask(of(7, took + i as u64)).unwrap();
 			nodes.iter_mut().enumerate().map(ask).collect::<Vec<_>>()
 		};
 		(0..3).for_each(|_| drop(epoch(&mut nodes, 0)));
 		assert_eq!(epoch(&mut nodes, 0), [vec![], vec![], vec![7]]);
-		assert!(matches!(nodes[0].seat, Seat::Judge(_)) && !run.join("judge.2").exists());
-		let Seat::Before(stream) = &nodes[1].seat else { panic!("it sits nowhere") };
+		assert!(matches!(nodes[0].role, Role::Host(_)) && !run.join("judge.2").exists());
+		let Role::Member(stream) = &nodes[1].role else { panic!("it sits nowhere") };
 		stream.get_ref().shutdown(std::net::Shutdown::Both).unwrap();
 		fs::write(run.join("judge.1"), "127.0.0.1:1 key\n").unwrap();
 		(0..3).for_each(|_| drop(epoch(&mut nodes[1..2], 0)));
 		assert_eq!(epoch(&mut nodes[1..2], 1), [vec![7]]);
-		assert!(matches!(nodes[1].seat, Seat::Judge(_)) && nodes[1].trouble.is_some());
+		assert!(matches!(nodes[1].role, Role::Host(_)) && nodes[1].trouble.is_some());
 		fs::remove_dir_all(&run).unwrap();
 	}
 
@@ -292,8 +306,8 @@ mod tests {
 		let listener = TcpListener::bind("127.0.0.1:0").unwrap();
 		let address = listener.local_addr().unwrap().to_string();
 		thread::spawn(move || listen(&listener, &Arc::default(), "key", ""));
-		let council = Council::new(Path::new("nowhere"), Path::new("n"), None);
-		assert!(council.greet(&address, "key").is_ok());
-		assert!(matches!(council.greet(&address, "kez"), Err(FrameError::Io(_))));
+		let coordinator = Coordinator::new(Path::new("nowhere"), Path::new("n"), None);
+		assert!(coordinator.greet(&address, "key").is_ok());
+		assert!(matches!(coordinator.greet(&address, "kez"), Err(FrameError::Io(_))));
 	}
 }
