@@ -16,7 +16,7 @@ fn main() {
 	cc::Build::new()
 		.files(sources)
 		.file(here.join("src/record.c"))
-		.file(here.join("src/told.c"))
+		.file(here.join("src/past_rows.c"))
 		.include(&runtime)
 		.define("_GNU_SOURCE", None)
 		.flag("-std=gnu11")

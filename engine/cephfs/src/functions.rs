@@ -166,15 +166,15 @@ pub fn functions() -> Result<&'static Functions, String> {
 	static LOADED: OnceLock<Result<Functions, String>> = OnceLock::new();
 	let loaded = LOADED.get_or_init(|| {
 		// SAFETY: what runs as it is loaded is Ceph's own start.
-		let library = unsafe { Library::new(NAME) }.map_err(|error| said(&error))?;
-		let functions = Functions::of(&library).map_err(|error| said(&error))?;
+		let library = unsafe { Library::new(NAME) }.map_err(|error| load_error(&error))?;
+		let functions = Functions::of(&library).map_err(|error| load_error(&error))?;
 		std::mem::forget(library);
 		Ok(functions)
 	});
 	loaded.as_ref().map_err(Clone::clone)
 }
 
-fn said(error: &libloading::Error) -> String {
+fn load_error(error: &libloading::Error) -> String {
 	let why = error.source().map_or_else(|| error.to_string(), ToString::to_string);
 	format!("libcephfs is not to be had, install it (Debian: libcephfs2): {why}")
 }

@@ -74,7 +74,7 @@ impl Inode {
 	}
 
 	/// A call that makes or finds a node and says what it is.
-	fn found(
+	fn resolve(
 		&self,
 		call: impl FnOnce(&Mount, *mut Node, *mut Stat) -> i32,
 	) -> Result<(Inode, Stat)> {
@@ -89,7 +89,7 @@ impl Inode {
 
 	pub fn lookup(&self, of: &[u8]) -> Result<(Inode, Stat)> {
 		let of = name(of)?;
-		self.found(|m, node, stat| unsafe {
+		self.resolve(|m, node, stat| unsafe {
 			(m.call.ll_lookup)(m.cluster, self.node, of.as_ptr(), node, stat, ALL, 0, m.perms)
 		})
 	}
@@ -97,7 +97,7 @@ impl Inode {
 	/// Made if it is not there, which `flags` (O_*) may forbid.
 	pub fn create(&self, of: &[u8], mode: u32, flags: i32) -> Result<(Inode, Opened, Stat)> {
 		let (of, mut file) = (name(of)?, ptr::null_mut());
-		let (inode, stat) = self.found(|m, node, stat| unsafe {
+		let (inode, stat) = self.resolve(|m, node, stat| unsafe {
 			let (name, perms) = (of.as_ptr(), m.perms);
 			(m.call.ll_create)(
 				m.cluster, self.node, name, mode, flags, node, &mut file, stat, ALL, 0, perms,
@@ -127,14 +127,14 @@ impl Inode {
 
 	pub fn mkdir(&self, of: &[u8], mode: u32) -> Result<(Inode, Stat)> {
 		let of = name(of)?;
-		self.found(|m, node, stat| unsafe {
+		self.resolve(|m, node, stat| unsafe {
 			(m.call.ll_mkdir)(m.cluster, self.node, of.as_ptr(), mode, node, stat, ALL, 0, m.perms)
 		})
 	}
 
 	pub fn mknod(&self, of: &[u8], mode: u32, rdev: u64) -> Result<(Inode, Stat)> {
 		let of = name(of)?;
-		self.found(|m, node, stat| unsafe {
+		self.resolve(|m, node, stat| unsafe {
 			let (name, perms) = (of.as_ptr(), m.perms);
 			(m.call.ll_mknod)(m.cluster, self.node, name, mode, rdev, node, stat, ALL, 0, perms)
 		})
@@ -142,7 +142,7 @@ impl Inode {
 
 	pub fn symlink(&self, of: &[u8], target: &[u8]) -> Result<(Inode, Stat)> {
 		let (of, target) = (name(of)?, std::ffi::CString::new(target).map_err(|_| Errno::INVAL)?);
-		self.found(|m, node, stat| unsafe {
+		self.resolve(|m, node, stat| unsafe {
 			let (name, to, perms) = (of.as_ptr(), target.as_ptr(), m.perms);
 			(m.call.ll_symlink)(m.cluster, self.node, name, to, node, stat, ALL, 0, perms)
 		})
@@ -203,9 +203,9 @@ impl Inode {
 	}
 
 	pub fn stat_fs(&self) -> Result<StatVfs> {
-		let (m, mut said) = (self.alive()?, StatVfs::default());
-		checked(unsafe { (m.call.ll_statfs)(m.cluster, self.node, &mut said) })?;
-		Ok(said)
+		let (m, mut stat) = (self.alive()?, StatVfs::default());
+		checked(unsafe { (m.call.ll_statfs)(m.cluster, self.node, &mut stat) })?;
+		Ok(stat)
 	}
 
 	/// All that is not with the storage daemons goes there; of a directory, its names.
@@ -224,10 +224,10 @@ impl Inode {
 	pub fn set_layout(&self, layout: &Layout) -> Result<()> {
 		let m = self.alive()?;
 		let Layout { stripe_unit, stripe_count, object_size, .. } = layout;
-		let said = format!(
+		let text = format!(
 			"stripe_unit={stripe_unit} stripe_count={stripe_count} object_size={object_size}"
 		);
-		let (value, length) = (said.as_ptr().cast(), said.len());
+		let (value, length) = (text.as_ptr().cast(), text.len());
 		let name = c"ceph.file.layout".as_ptr();
 		checked(unsafe {
 			(m.call.ll_setxattr)(m.cluster, self.node, name, value, length, 0, m.perms)

@@ -49,23 +49,24 @@ impl Mount {
 		let (id_text, root) = (text(id.as_bytes())?, text(root.as_os_str().as_bytes())?);
 		let conf_text = conf.map(|conf| text(conf.as_os_str().as_bytes())).transpose()?;
 		let mut cluster = ptr::null_mut();
-		let said = |what: String| move |errno: Errno| format!("{what}: {}", io::Error::from(errno));
+		let explain =
+			|what: String| move |errno: Errno| format!("{what}: {}", io::Error::from(errno));
 		// SAFETY: a place for the pointer, and text that ends.
 		checked(unsafe { (call.create)(&mut cluster, id_text.as_ptr()) })
-			.map_err(said("libcephfs".to_owned()))?;
+			.map_err(explain("libcephfs".to_owned()))?;
 		let mount = Mount { call, cluster, perms: ptr::null_mut(), over: AtomicBool::new(true) };
 		let usual = || "the ceph.conf that Ceph finds (--ceph-conf names another)".to_owned();
 		let place = conf.map_or_else(usual, |conf| conf.display().to_string());
 		let file = conf_text.as_ref().map_or(ptr::null(), |conf| conf.as_ptr());
 		// SAFETY: made above; text that ends, or NULL.
-		checked(unsafe { (call.conf_read_file)(cluster, file) }).map_err(said(place.clone()))?;
+		checked(unsafe { (call.conf_read_file)(cluster, file) }).map_err(explain(place.clone()))?;
 		let seconds = text(patience.as_secs().max(1).to_string().as_bytes())?;
 		mount.set(c"client_mount_timeout", &seconds);
 		mount.set(c"log_to_stderr", c"false"); // what went wrong is returned
 		mount.set(c"err_to_stderr", c"false");
 		// SAFETY: as above.
 		checked(unsafe { (call.mount)(cluster, root.as_ptr()) })
-			.map_err(said(format!("as client.{id} by {place}")))?;
+			.map_err(explain(format!("as client.{id} by {place}")))?;
 		// SAFETY: mounted; the pointer stays as long as the mount.
 		let perms = unsafe { (call.mount_perms)(cluster) };
 		Ok(Arc::new(Mount { perms, over: AtomicBool::new(false), ..mount }))

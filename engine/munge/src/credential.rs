@@ -35,9 +35,9 @@ pub fn seal(socket: &CStr, bytes: &[u8], user: u32) -> Result<String, String> {
 	let what = statement(socket, bytes, user);
 	let (mut credential, mut why) = ([0u8; CREDENTIAL], [0u8; WHY]);
 	// SAFETY: laid out as in munge.h and read during the call; room for as many bytes as it says there.
-	let made =
+	let sealed =
 		unsafe { munge_seal(&what, credential.as_mut_ptr().cast(), why.as_mut_ptr().cast()) };
-	if made { Ok(text(&credential)) } else { Err(text(&why)) }
+	if sealed { Ok(text(&credential)) } else { Err(text(&why)) }
 }
 
 pub fn check(socket: &CStr, credential: &CStr, bytes: &[u8], user: u32) -> Result<(), String> {

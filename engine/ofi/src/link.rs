@@ -22,7 +22,7 @@ struct Part {
 
 unsafe extern "C" {
 	fn ofi_connect(
-		made: *mut *mut c_void,
+		out: *mut *mut c_void,
 		place: *const c_char,
 		due: i64,
 		why: *mut c_char,
@@ -33,13 +33,13 @@ unsafe extern "C" {
 	fn ofi_receive(link: *mut c_void, to: *mut c_void, room: usize) -> isize;
 	fn ofi_close(link: *mut c_void);
 	fn ofi_listen(
-		made: *mut *mut c_void,
+		out: *mut *mut c_void,
 		place: *const c_char,
 		address: *mut c_char,
 		why: *mut c_char,
 	) -> c_int;
 	fn ofi_listener_descriptor(listener: *const c_void) -> RawFd;
-	fn ofi_accept(listener: *mut c_void, made: *mut *mut c_void) -> c_int;
+	fn ofi_accept(listener: *mut c_void, out: *mut *mut c_void) -> c_int;
 	fn ofi_listener_close(listener: *mut c_void);
 }
 
@@ -58,17 +58,18 @@ impl Link {
 	/// `place`: an address behind its `ofi`.
 	pub fn connect(place: &str, most: Duration) -> io::Result<Link> {
 		let place = CString::new(place)?;
-		let (mut made, mut why) = (ptr::null_mut(), [0u8; WHY]);
+		let (mut pointer, mut why) = (ptr::null_mut(), [0u8; WHY]);
 		let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
 		let now = now.tv_sec * 1000 + now.tv_nsec / 1_000_000;
 		let due = now.saturating_add(i64::try_from(most.as_millis()).unwrap_or(i64::MAX));
 		// SAFETY: a terminated text; room for as many bytes as ofi.h says.
-		let errno = unsafe { ofi_connect(&mut made, place.as_ptr(), due, why.as_mut_ptr().cast()) };
-		Link::of(made, errno).map_err(|error| explained(error, &why))
+		let errno =
+			unsafe { ofi_connect(&mut pointer, place.as_ptr(), due, why.as_mut_ptr().cast()) };
+		Link::of(pointer, errno).map_err(|error| explained(error, &why))
 	}
 
-	fn of(made: *mut c_void, errno: c_int) -> io::Result<Link> {
-		let raw = NonNull::new(made).filter(|_| errno == 0);
+	fn of(pointer: *mut c_void, errno: c_int) -> io::Result<Link> {
+		let raw = NonNull::new(pointer).filter(|_| errno == 0);
 		let raw = raw.ok_or_else(|| io::Error::from_raw_os_error(errno))?;
 		// SAFETY: the connection was just made, and its descriptor is given away once.
 		let set = unsafe { OwnedFd::from_raw_fd(ofi_descriptor(raw.as_ptr())) };
@@ -166,12 +167,12 @@ impl Listener {
 	/// With the address at which clients find it.
 	pub fn listen(place: &str) -> io::Result<(Listener, String)> {
 		let place = CString::new(place)?;
-		let (mut made, mut why) = (ptr::null_mut(), [0u8; WHY]);
+		let (mut pointer, mut why) = (ptr::null_mut(), [0u8; WHY]);
 		let mut address = [0u8; ADDRESS];
-		let (said, told) = (address.as_mut_ptr().cast(), why.as_mut_ptr().cast());
+		let (address_out, why_out) = (address.as_mut_ptr().cast(), why.as_mut_ptr().cast());
 		// SAFETY: a terminated text; room for as many bytes as ofi.h says.
-		let errno = unsafe { ofi_listen(&mut made, place.as_ptr(), said, told) };
-		match NonNull::new(made).filter(|_| errno == 0) {
+		let errno = unsafe { ofi_listen(&mut pointer, place.as_ptr(), address_out, why_out) };
+		match NonNull::new(pointer).filter(|_| errno == 0) {
 			Some(raw) => Ok((Listener { raw }, text(&address))),
 			None => Err(explained(io::Error::from_raw_os_error(errno), &why)),
 		}
@@ -179,10 +180,10 @@ impl Listener {
 
 	/// The next connection; WouldBlock: there is none now; ConnectionAborted: one came to nothing.
 	pub fn accept(&self) -> io::Result<Link> {
-		let mut made = ptr::null_mut();
+		let mut pointer = ptr::null_mut();
 		// SAFETY: a listener that is open until `drop`.
-		let errno = unsafe { ofi_accept(self.raw.as_ptr(), &mut made) };
-		Link::of(made, errno).map_err(|error| match error.kind() {
+		let errno = unsafe { ofi_accept(self.raw.as_ptr(), &mut pointer) };
+		Link::of(pointer, errno).map_err(|error| match error.kind() {
 			io::ErrorKind::WouldBlock => error,
 			_ => io::ErrorKind::ConnectionAborted.into(),
 		})

@@ -52,8 +52,8 @@ impl Daemon {
 
 	/// A setting as it is now.
 	pub fn setting(&self, name: &str) -> Result<String, OsdError> {
-		let said = self.ask(&json!({"prefix": "config get", "var": name}))?;
-		let value = said.get(name).and_then(Value::as_str).map(str::to_owned);
+		let reply = self.ask(&json!({"prefix": "config get", "var": name}))?;
+		let value = reply.get(name).and_then(Value::as_str).map(str::to_owned);
 		value.ok_or_else(|| self.failed(&format!("it says nothing of its setting {name}")))
 	}
 

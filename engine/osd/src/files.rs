@@ -60,12 +60,12 @@ fn parts(object: &str) -> Option<(u64, i64)> {
 }
 
 fn look(metadata: &[Daemon], inode: u64) -> Option<Known> {
-	let said = metadata.iter().find_map(|daemon| {
-		let said = daemon.ask(&json!({"prefix": "dump inode", "number": inode})).ok()?;
-		(said.get("ino").and_then(Value::as_u64) == Some(inode)).then_some(said)
+	let reply = metadata.iter().find_map(|daemon| {
+		let reply = daemon.ask(&json!({"prefix": "dump inode", "number": inode})).ok()?;
+		(reply.get("ino").and_then(Value::as_u64) == Some(inode)).then_some(reply)
 	})?;
-	let layout = Layout::read(said.get("layout")?)?;
-	let path = said.get("path").and_then(Value::as_str).unwrap_or_default();
+	let layout = Layout::read(reply.get("layout")?)?;
+	let path = reply.get("path").and_then(Value::as_str).unwrap_or_default();
 	Some(Known { file: mounted(path, inode).unwrap_or(0), layout })
 }
 
@@ -83,7 +83,7 @@ fn mounted(path: &str, inode: u64) -> Option<u32> {
 		let file =
 			open(&path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()).ok()?;
 		let same = fstat(&file).is_ok_and(|status| status.st_ino == inode);
-		same.then(|| fathom_record::told_file(file.as_fd()))
+		same.then(|| fathom_record::file_number(file.as_fd()))
 	})
 }
 

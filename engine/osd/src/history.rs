@@ -47,11 +47,11 @@ impl History {
 
 	/// Operations that ended since the last time.
 	pub fn news(&mut self) -> Result<Vec<Operation>, OsdError> {
-		let said = self.osd.ask(&json!({"prefix": "dump_historic_ops"}))?;
-		let told = operations(&said);
-		let mut now = HashSet::with_capacity(told.len());
+		let reply = self.osd.ask(&json!({"prefix": "dump_historic_ops"}))?;
+		let remembered = operations(&reply);
+		let mut now = HashSet::with_capacity(remembered.len());
 		let mut news = Vec::new();
-		for operation in told {
+		for operation in remembered {
 			let key = (operation.name.clone(), operation.began);
 			if !self.known.contains(&key) && !self.earlier.contains(&key) && now.insert(key.clone())
 			{
@@ -64,8 +64,8 @@ impl History {
 	}
 
 	pub fn counted(&self) -> Result<Counted, OsdError> {
-		let said = self.osd.ask(&json!({"prefix": "perf dump", "logger": "osd"}))?;
-		let number = |name: &str| said.get("osd")?.get(name)?.as_i64();
+		let reply = self.osd.ask(&json!({"prefix": "perf dump", "logger": "osd"}))?;
+		let number = |name: &str| reply.get("osd")?.get(name)?.as_i64();
 		match (number("op"), number("op_w_in_bytes")) {
 			(Some(operations), Some(written)) => Ok(Counted { operations, written }),
 			_ => Err(self.osd.failed("it says nothing of its counters op, op_w_in_bytes")),

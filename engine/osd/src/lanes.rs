@@ -5,7 +5,7 @@ use std::ffi::CString;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, JoinHandle};
 
-use fathom_record::{Stripes, Told, moment};
+use fathom_record::{PastOperation, Stripes, moment};
 
 use crate::operation::{Kind, Operation};
 
@@ -73,7 +73,7 @@ impl Lanes {
 	}
 
 	/// Times are told by the clock as it is now.
-	pub fn look_at_the_clock(&mut self) {
+	pub fn update_clock(&mut self) {
 		self.clock.last = moment();
 	}
 
@@ -82,7 +82,7 @@ impl Lanes {
 		let free = self.lanes.iter().position(|lane| lane.busy_until <= operation.began);
 		let lane = match free {
 			Some(lane) => lane,
-			None if self.lanes.len() < MOST => self.one_more(),
+			None if self.lanes.len() < MOST => self.add_lane(),
 			None => {
 				let soonest = self.lanes.iter().enumerate().min_by_key(|(_, lane)| lane.busy_until);
 				soonest.map_or(0, |(lane, _)| lane)
@@ -94,10 +94,10 @@ impl Lanes {
 		let _ = lane.rows.send(Row { operation, file, place, clock: self.clock });
 	}
 
-	fn one_more(&mut self) -> usize {
-		let (rows, come) = channel::<Row>();
+	fn add_lane(&mut self) -> usize {
+		let (rows, receiver) = channel::<Row>();
 		let ops = self.ops;
-		let thread = thread::spawn(move || come.iter().for_each(|row| tell(&ops, &row)));
+		let thread = thread::spawn(move || receiver.iter().for_each(|row| record_row(&ops, &row)));
 		self.lanes.push(Lane { busy_until: 0, rows, thread });
 		self.lanes.len() - 1
 	}
@@ -111,7 +111,7 @@ impl Lanes {
 	}
 }
 
-fn tell(ops: &Ops, row: &Row) {
+fn record_row(ops: &Ops, row: &Row) {
 	let Row { operation, file, place, clock } = row;
 	let (op, store_op) = match operation.kind {
 		Kind::Read => (ops.read, ops.fetch),
@@ -119,7 +119,7 @@ fn tell(ops: &Ops, row: &Row) {
 		Kind::Other => (ops.other, None),
 	};
 	let object = CString::new(operation.object.as_str()).unwrap_or_default();
-	fathom_record::told(&Told {
+	fathom_record::past_operation(&PastOperation {
 		op,
 		store_op,
 		file: *file,

@@ -12,8 +12,8 @@ pub struct Layout {
 
 impl Layout {
 	/// As the metadata server says it.
-	pub fn read(said: &Value) -> Option<Layout> {
-		let number = |name| said.get(name)?.as_i64().filter(|&number| number > 0);
+	pub fn read(reply: &Value) -> Option<Layout> {
+		let number = |name| reply.get(name)?.as_i64().filter(|&number| number > 0);
 		let layout = Layout {
 			stripe_unit: number("stripe_unit")?,
 			stripe_count: number("stripe_count")?,
@@ -56,8 +56,8 @@ mod tests {
 		/// Whatever a metadata server says, and an OSD.
 		#[test]
 		fn any_layout_has_a_place_or_none(unit: i64, count: i64, size: i64, object in 0..i64::from(u32::MAX), at in 0..i64::MAX) {
-			let said = serde_json::json!({"stripe_unit": unit, "stripe_count": count, "object_size": size});
-			if let Some(place) = Layout::read(&said).and_then(|layout| layout.place(object, at)) {
+			let reply = serde_json::json!({"stripe_unit": unit, "stripe_count": count, "object_size": size});
+			if let Some(place) = Layout::read(&reply).and_then(|layout| layout.place(object, at)) {
 				prop_assert!(place.offset >= 0 && place.stride >= place.unit);
 			}
 		}

@@ -31,15 +31,15 @@ pub struct Operation {
 }
 
 /// The operations of clients in an OSD's answer to `dump_historic_ops`.
-pub fn operations(said: &Value) -> Vec<Operation> {
-	let all = said.get("ops").and_then(Value::as_array);
+pub fn operations(reply: &Value) -> Vec<Operation> {
+	let all = reply.get("ops").and_then(Value::as_array);
 	all.into_iter().flatten().filter_map(Operation::read).collect()
 }
 
 impl Operation {
 	/// `None`: no operation of a client, or not told as such.
-	pub fn read(said: &Value) -> Option<Operation> {
-		let what = said.get("description")?.as_str()?.strip_prefix("osd_op(")?;
+	pub fn read(entry: &Value) -> Option<Operation> {
+		let what = entry.get("description")?.as_str()?.strip_prefix("osd_op(")?;
 		let mut words = what.splitn(4, ' ');
 		let (name, _group, target, rest) =
 			(words.next()?, words.next()?, words.next()?, words.next()?);
@@ -48,7 +48,7 @@ impl Operation {
 		let pieces = pieces(rest);
 		let write = pieces.iter().any(|piece| piece.kind == Kind::Write);
 		let read = !write && !pieces.is_empty();
-		let times = Times::read(said)?;
+		let times = Times::read(entry)?;
 		Some(Operation {
 			name: name.to_owned(),
 			object,
@@ -113,9 +113,9 @@ struct Times {
 
 impl Times {
 	/// By the times of events: their durations wrap below zero.
-	fn read(said: &Value) -> Option<Times> {
-		let began = moment(said.get("initiated_at")?.as_str()?)?;
-		let events = said.get("type_data")?.get("events")?.as_array()?;
+	fn read(entry: &Value) -> Option<Times> {
+		let began = moment(entry.get("initiated_at")?.as_str()?)?;
+		let events = entry.get("type_data")?.get("events")?.as_array()?;
 		let last = |name: &str| {
 			let named = |event: &&Value| event.get("event").and_then(Value::as_str) == Some(name);
 			let event = events.iter().rev().find(named)?;
@@ -176,7 +176,7 @@ mod tests {
 	use proptest::prelude::*;
 	use serde_json::json;
 
-	fn told(what: &str, events: &[(&str, &str)]) -> Value {
+	fn historic_op(what: &str, events: &[(&str, &str)]) -> Value {
 		let at = |second: &str| format!("2026-11-23T11:08:{second}+0000");
 		let events: Vec<Value> = events
 			.iter()
@@ -198,7 +198,7 @@ mod tests {
 			("op_commit", "45.254894"),
 			("done", "45.254957"),
 		];
-		let op = Operation::read(&told(what, &events)).unwrap();
+		let op = Operation::read(&historic_op(what, &events)).unwrap();
 		assert_eq!(
 			(op.name.as_str(), op.object.as_str()),
 			("client.4145.0:21", "100000001f6.00000002")
@@ -212,7 +212,7 @@ mod tests {
 	fn of_several_places_none_is_said_and_attributes_are_no_data() {
 		let of = |ops: &str| {
 			let what = format!("osd_op(mds.0.4:1 2.7 2:ff5b34d6:::1.00000000:head [{ops}] e33)");
-			let op = Operation::read(&told(&what, &[("done", "46.0")])).unwrap();
+			let op = Operation::read(&historic_op(&what, &[("done", "46.0")])).unwrap();
 			(op.kind, op.at, op.bytes)
 		};
 		assert_eq!(of("create,setxattr parent (30) in=6b"), (Kind::Other, None, 0));
@@ -224,7 +224,7 @@ mod tests {
 
 	#[test]
 	fn what_is_no_clients_operation_is_none() {
-		assert_eq!(Operation::read(&told("MOSDPGPull(2.5 e36/36 cost 8389608)", &[])), None);
+		assert_eq!(Operation::read(&historic_op("MOSDPGPull(2.5 e36/36 cost 8389608)", &[])), None);
 		assert_eq!(Operation::read(&json!({})), None);
 	}
 
@@ -290,7 +290,7 @@ mod tests {
 		fn what_is_said_is_read(name in "[a-z.0-9:]{1,20}", object in "[0-9a-f.]{1,30}", extents in proptest::collection::vec((0i64..1 << 40, 0i64..1 << 40), 1..5)) {
 			let parts: Vec<String> = extents.iter().map(|(at, length)| format!("write {at}~{length} [x]")).collect();
 			let what = format!("osd_op({name} 3.1f 3:fa:::{object}:head [{}] snapc 1=[])", parts.join(","));
-			let op = Operation::read(&told(&what, &[("done", "46.0")])).unwrap();
+			let op = Operation::read(&historic_op(&what, &[("done", "46.0")])).unwrap();
 			prop_assert_eq!((&op.name, &op.object, op.kind), (&name, &object, Kind::Write));
 			prop_assert_eq!(op.bytes, extents.iter().map(|(_, length)| length).sum::<i64>());
 			prop_assert_eq!(op.at, (extents.len() == 1).then_some(extents[0].0));
@@ -308,8 +308,8 @@ mod tests {
 			}).collect();
 			for began in [good, &began] {
 				for what in [what.clone(), format!("osd_op({what}")] {
-					let said = json!({"description": what, "initiated_at": began, "type_data": {"events": events}});
-					for op in operations(&json!({"ops": [said]})) {
+					let entry = json!({"description": what, "initiated_at": began, "type_data": {"events": events}});
+					for op in operations(&json!({"ops": [entry]})) {
 						prop_assert!(op.began <= op.taken && op.taken <= op.stored_from);
 						prop_assert!(op.stored_from <= op.stored_to && op.stored_to <= op.ended);
 						prop_assert!(op.bytes >= 0 && op.at.is_none_or(|at| at >= 0));

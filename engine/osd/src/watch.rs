@@ -35,17 +35,17 @@ pub struct Settings {
 pub fn run(settings: &Settings, ready: impl FnOnce()) -> Result<(), OsdError> {
 	fathom_record::begin(Some(&settings.run)).map_err(OsdError::Record)?;
 	let mut history = History::begin(Daemon::new(&settings.socket))?;
-	let watched = watch(settings, &mut history, ready);
+	let outcome = watch(settings, &mut history, ready);
 	let restored = history.end();
 	fathom_record::detach();
-	watched.and(restored)
+	outcome.and(restored)
 }
 
 fn watch(settings: &Settings, history: &mut History, ready: impl FnOnce()) -> Result<(), OsdError> {
 	let mut watch = Watch {
 		files: Files::new(&settings.metadata),
 		lanes: Lanes::new(),
-		told: Counted::default(),
+		reported: Counted::default(),
 		since: fathom_record::moment().1,
 		before: history.counted()?,
 	};
@@ -65,7 +65,7 @@ fn watch(settings: &Settings, history: &mut History, ready: impl FnOnce()) -> Re
 struct Watch {
 	files: Files,
 	lanes: Lanes,
-	told: Counted,
+	reported: Counted,
 	/// Nanoseconds since 1970; what ended before is counted in `before`.
 	since: u64,
 	before: Counted,
@@ -75,12 +75,12 @@ impl Watch {
 	fn look(&mut self, history: &mut History) -> Result<(), OsdError> {
 		let mut news = history.news()?;
 		news.sort_by_key(|operation| operation.began);
-		self.lanes.look_at_the_clock();
+		self.lanes.update_clock();
 		self.files.ask_again();
 		for operation in news.into_iter().filter(|operation| operation.ended >= self.since) {
 			let writes = operation.kind == Kind::Write;
-			self.told.operations += 1;
-			self.told.written += if writes { operation.bytes } else { 0 };
+			self.reported.operations += 1;
+			self.reported.written += if writes { operation.bytes } else { 0 };
 			let (file, place) = self.files.of(&operation.object, operation.at);
 			self.lanes.add(operation, file, place);
 		}
@@ -97,8 +97,8 @@ impl Watch {
 				operations: now.operations - self.before.operations,
 				written: now.written - self.before.written,
 			};
-			let all =
-				self.told.operations >= counted.operations && self.told.written >= counted.written;
+			let all = self.reported.operations >= counted.operations
+				&& self.reported.written >= counted.written;
 			if all || Instant::now() >= end {
 				return Ok(counted);
 			}
@@ -107,10 +107,10 @@ impl Watch {
 	}
 
 	fn summary(&self, name: &str, counted: Counted) -> String {
-		let told = self.told;
+		let reported = self.reported;
 		format!(
 			"{name}: {} operations told, {} counted; {} bytes written told, {} counted",
-			told.operations, counted.operations, told.written, counted.written
+			reported.operations, counted.operations, reported.written, counted.written
 		)
 	}
 }

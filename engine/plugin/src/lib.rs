@@ -88,10 +88,10 @@ fn outcome(
 	returned: i32,
 	mut reply: Vec<u8>,
 	length: usize,
-	said: &[u8],
+	message: &[u8],
 ) -> Result<Vec<u8>, Failed> {
-	let said = said.split(|byte| *byte == 0).next().unwrap_or_default();
-	let said = String::from_utf8_lossy(said).into_owned();
+	let message = message.split(|byte| *byte == 0).next().unwrap_or_default();
+	let message = String::from_utf8_lossy(message).into_owned();
 	match returned {
 		0 if length <= reply.len() => {
 			reply.truncate(length);
@@ -106,7 +106,7 @@ fn outcome(
 		}
 		1..=999 => {
 			let errno = Errno::from_raw_os_error(returned);
-			let why = if said.is_empty() { errno_text(errno) } else { said };
+			let why = if message.is_empty() { errno_text(errno) } else { message };
 			Err(Failed { errno, why })
 		}
 		_ => {
@@ -124,8 +124,8 @@ fn errno_text(errno: Errno) -> String {
 mod tests {
 	use super::*;
 
-	fn failed(returned: i32, length: usize, said: &[u8]) -> (Errno, String) {
-		let failed = outcome(returned, vec![0; 4], length, said).unwrap_err();
+	fn failed(returned: i32, length: usize, message: &[u8]) -> (Errno, String) {
+		let failed = outcome(returned, vec![0; 4], length, message).unwrap_err();
 		(failed.errno, failed.why)
 	}
 

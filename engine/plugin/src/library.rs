@@ -56,14 +56,14 @@ pub struct Operation {
 }
 
 /// The loader's own words.
-fn said(error: &libloading::Error) -> String {
+fn loader_message(error: &libloading::Error) -> String {
 	error.source().map_or_else(|| error.to_string(), ToString::to_string)
 }
 
 /// What a plug-in offers.
 pub fn open(file: &Path) -> Result<Vec<Operation>, String> {
 	// SAFETY: running a library's own code as it is loaded is what --plugin asks for.
-	let library = unsafe { Library::new(file) }.map_err(|error| said(&error))?;
+	let library = unsafe { Library::new(file) }.map_err(|error| loader_message(&error))?;
 	let library = Arc::new(library);
 	// SAFETY: the header says what this name is.
 	let entry =

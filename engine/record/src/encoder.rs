@@ -49,13 +49,13 @@ pub struct Stripes {
 	pub stride: i64,
 }
 
-/// An operation of another server, which told of it when it was over. Times in ticks.
+/// An operation of another server, which reported it when it was over. Times in ticks.
 #[derive(Debug, Clone)]
-pub struct Told<'a> {
+pub struct PastOperation<'a> {
 	/// By `op`, and by `store_op`.
 	pub op: u32,
 	pub store_op: Option<u32>,
-	/// By `told_file`; 0: not known.
+	/// By `file_number`; 0: not known.
 	pub file: u32,
 	pub began: u64,
 	/// While its store worked for it.
@@ -96,7 +96,7 @@ struct RawPlace {
 
 /// What another server says that it did, once it is over; laid out as in record.h.
 #[repr(C)]
-struct RawTold {
+struct RawPast {
 	op: u32,
 	store_op: u32,
 	file: u32,
@@ -126,8 +126,8 @@ unsafe extern "C" {
 	fn server_enter(op: u32, place: *const RawPlace, size: i64, offset: i64);
 	fn server_leave(error: i32, bytes: i64, callers: *const Caller, count: usize, together: bool);
 	fn server_closed(file: i32);
-	fn server_told(told: *const RawTold);
-	fn server_told_file(file: i32) -> u32;
+	fn server_past(past: *const RawPast);
+	fn server_file_number(file: i32) -> u32;
 	fn server_moment(ticks: *mut u64, realtime: *mut u64);
 	fn server_note(line: *const c_char);
 }
@@ -220,35 +220,35 @@ pub fn closed(file: RawFd) {
 	unsafe { server_closed(file) }
 }
 
-pub fn told(told: &Told<'_>) {
-	let (offset, unit, stride) = match told.place {
+pub fn past_operation(past: &PastOperation<'_>) {
+	let (offset, unit, stride) = match past.place {
 		Some(place) => (place.offset, place.unit, place.stride),
 		None => (i64::MIN, 0, 0),
 	};
-	let raw = RawTold {
-		op: told.op,
-		store_op: told.store_op.unwrap_or(u32::MAX),
-		file: told.file,
+	let raw = RawPast {
+		op: past.op,
+		store_op: past.store_op.unwrap_or(u32::MAX),
+		file: past.file,
 		error: 0,
-		began: told.began,
-		stored_from: told.stored.start,
-		stored_to: told.stored.end,
-		ended: told.ended,
-		queued: told.queued,
-		size: told.bytes,
+		began: past.began,
+		stored_from: past.stored.start,
+		stored_to: past.stored.end,
+		ended: past.ended,
+		queued: past.queued,
+		size: past.bytes,
 		offset,
-		bytes: told.bytes,
+		bytes: past.bytes,
 		unit,
 		stride,
-		object: told.object.as_ptr(),
+		object: past.object.as_ptr(),
 	};
 	// SAFETY: laid out as in record.h, with a terminated text; read during the call.
-	unsafe { server_told(&raw) }
+	unsafe { server_past(&raw) }
 }
 
-pub fn told_file(file: RawFd) -> u32 {
+pub fn file_number(file: RawFd) -> u32 {
 	// SAFETY: a number; the encoder asks the kernel what it is.
-	unsafe { server_told_file(file) }
+	unsafe { server_file_number(file) }
 }
 
 /// Ticks, and nanoseconds since 1970.

@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::io::Errno;
 
-pub use encoder::{Caller, Request, Stripes, Told};
+pub use encoder::{Caller, PastOperation, Request, Stripes};
 
 /// What is done to the store, by the names of system calls; places in `ops` of record.c.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +54,7 @@ static SESSION: AtomicU32 = AtomicU32::new(0);
 static CHANGING: Mutex<()> = Mutex::new(());
 
 thread_local! {
-	/// What this thread works for, as it was told in a session.
+	/// What this thread works for, and the session in which that was set.
 	static PURPOSE: RefCell<(u32, Purpose)> = RefCell::new((0, Purpose::default()));
 }
 
@@ -178,12 +178,12 @@ impl Purpose {
 	}
 }
 
-/// What this thread was told in another session is not what it works for now.
+/// A purpose that was set in another session holds no more.
 fn with_purpose<T>(act: impl FnOnce(&mut Purpose) -> T) -> T {
 	let now = session();
-	PURPOSE.with_borrow_mut(|(told, purpose)| {
-		if *told != now {
-			(*told, *purpose) = (now, Purpose::default());
+	PURPOSE.with_borrow_mut(|(valid_in, purpose)| {
+		if *valid_in != now {
+			(*valid_in, *purpose) = (now, Purpose::default());
 		}
 		act(purpose)
 	})
@@ -214,7 +214,7 @@ pub fn serves(callers: Vec<Caller>) {
 	}
 }
 
-/// What this thread works for, as it was told.
+/// What this thread works for, as it was set.
 pub fn works_for_what() -> Purpose {
 	if is_on() { with_purpose(|purpose| purpose.clone()) } else { Purpose::default() }
 }
@@ -302,15 +302,15 @@ pub fn store_op(name: &CStr) -> Option<u32> {
 }
 
 /// What another server did: on each thread one after another, none beginning before the one before has ended.
-pub fn told(told: &Told<'_>) {
+pub fn past_operation(past: &PastOperation<'_>) {
 	if is_on() {
-		encoder::told(told);
+		encoder::past_operation(past);
 	}
 }
 
 /// A number for the file that outlives the descriptor; 0 where nothing is recorded.
-pub fn told_file(file: BorrowedFd<'_>) -> u32 {
-	if is_on() { encoder::told_file(file.as_raw_fd()) } else { 0 }
+pub fn file_number(file: BorrowedFd<'_>) -> u32 {
+	if is_on() { encoder::file_number(file.as_raw_fd()) } else { 0 }
 }
 
 /// One moment by the clock of rows, in ticks, and in nanoseconds since 1970.

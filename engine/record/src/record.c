@@ -42,8 +42,8 @@ __thread struct entry_site entry_site; /* no Fortran here */
 		.bytes_at = 3                                                                      \
 	}
 
-/* Of servers that are asked what they did: told.c. */
-#define TOLD(NAME, KIND)                                                                           \
+/* Of servers that are asked what they did: past_rows.c. */
+#define PAST_REQUEST(NAME, KIND)                                                                   \
 	{                                                                                          \
 		.layer_name = "server", .name = NAME, .kind = KIND,                                \
 		.fields = "size,offset,bytes,queued,unit,stride", .layer = LAYER_SERVER,           \
@@ -98,8 +98,8 @@ const struct op ops[] = {
 	REQUEST("relay", "comm"),
 	DATA_REQUEST("relay_read", "comm"),
 	PULLING_REQUEST("relay_write", "comm"),
-	TOLD("osd_read", "read"),
-	TOLD("osd_write", "write"),
+	PAST_REQUEST("osd_read", "read"),
+	PAST_REQUEST("osd_write", "write"),
 	REQUEST("osd_call", "meta"),
 	TRANSFER("fetch", "read", OP_READS),
 	TRANSFER("commit", "write", OP_WRITES),

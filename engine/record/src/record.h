@@ -56,12 +56,12 @@ void server_leave(int32_t error, int64_t bytes, const struct server_caller *call
 /* A descriptor is about to be closed: its number will be another file's. */
 void server_closed(int file);
 
-/* told.c: what another server says that it did, once it is over. From each thread one after another, none of
+/* past_rows.c: what another server says that it did, once it is over. From each thread one after another, none of
  * which begins before the one before has ended. */
-struct server_told {
+struct server_past {
 	uint32_t op;
 	uint32_t store_op; /* UINT32_MAX: nothing was done to the store */
-	uint32_t file;     /* server_told_file(); 0: not known */
+	uint32_t file;     /* server_file_number(); 0: not known */
 	int32_t error;
 	uint64_t began, stored_from, stored_to, ended; /* ticks */
 	int64_t queued;                                /* ns before it was begun with */
@@ -70,8 +70,8 @@ struct server_told {
 	int64_t size, offset, bytes, unit, stride;
 	const char *object; /* what the server calls it */
 };
-void server_told(const struct server_told *told);
-uint32_t server_told_file(int file); /* a number that outlives the descriptor */
+void server_past(const struct server_past *past);
+uint32_t server_file_number(int file); /* a number that outlives the descriptor */
 /* One moment by the clock of rows, and in ns since 1970. */
 void server_moment(uint64_t *ticks, uint64_t *realtime);
 /* One line into the run's log. */

@@ -122,13 +122,13 @@ impl<T: Item> Field for Vec<T> {
 
 /// A struct whose bytes are those of its fields, in order.
 macro_rules! record {
-	($(#[$doc:meta])* $name:ident, $said:literal { $($(#[$about:meta])* $field:ident: $type:ty),* $(,)? }) => {
+	($(#[$doc:meta])* $name:ident, $label:literal { $($(#[$about:meta])* $field:ident: $type:ty),* $(,)? }) => {
 		$(#[$doc])*
 		#[derive(Debug, Clone, Default, PartialEq, Eq)]
 		pub struct $name { $($(#[$about])* pub $field: $type),* }
 
 		impl crate::Field for $name {
-			const NAME: &'static str = $said;
+			const NAME: &'static str = $label;
 			fn put(&self, out: &mut Vec<u8>) {
 				$(crate::Field::put(&self.$field, out);)*
 			}

@@ -85,11 +85,11 @@ fn asks(name: &str, change: impl Fn(&mut Header), request: Request, hints: Hints
 	let (header_read, body) = split(&frame);
 	let (read, hints_read, at) = Request::decode(header_read.op, body).unwrap();
 	assert_eq!((&read, &hints_read, &body[at..]), (&request, &hints, data), "{name}");
-	let mut made = header(kind::REQUEST, request.op());
-	change(&mut made);
+	let mut rebuilt = header(kind::REQUEST, request.op());
+	change(&mut rebuilt);
 	let mut body = request.encode(&hints);
 	body.extend(data);
-	assert_eq!(made.frame(&body), frame, "{name}");
+	assert_eq!(rebuilt.frame(&body), frame, "{name}");
 }
 
 fn answers(name: &str, flags: u32, reply: Reply, hints: Hints, data: &[u8]) {
@@ -97,10 +97,10 @@ fn answers(name: &str, flags: u32, reply: Reply, hints: Hints, data: &[u8]) {
 	let (header_read, body) = split(&frame);
 	let (read, hints_read, at) = Reply::decode(header_read.op, body).unwrap();
 	assert_eq!((&read, &hints_read, &body[at..]), (&reply, &hints, data), "{name}");
-	let made = Header { flags, ..header(kind::REPLY, reply.op()) };
+	let rebuilt = Header { flags, ..header(kind::REPLY, reply.op()) };
 	let mut body = reply.encode(&hints);
 	body.extend(data);
-	assert_eq!(made.frame(&body), frame, "{name}");
+	assert_eq!(rebuilt.frame(&body), frame, "{name}");
 }
 
 fn none() -> Hints {
@@ -311,14 +311,14 @@ fn failures_pulls_and_parts() {
 	let frame = bytes_of("reply-challenge");
 	let hints = none().with(hint::NONCE, &counting::<32>(200));
 	let failure = Failure { offset: 0, length: 0, what: "token".into(), hints };
-	let made = Header { status: status::AUTH, ..header(kind::REPLY, op::HELLO) };
-	assert_eq!(made.frame(&encode(&failure)), frame);
+	let rebuilt = Header { status: status::AUTH, ..header(kind::REPLY, op::HELLO) };
+	assert_eq!(rebuilt.frame(&encode(&failure)), frame);
 
 	let frame = bytes_of("reply-challenge-munge");
 	let hints = none().with(hint::NONCE, &counting::<32>(200)).with(hint::MUNGE, b"");
 	let failure = Failure { offset: 0, length: 0, what: "token or munge".into(), hints };
-	let made = Header { status: status::AUTH, ..header(kind::REPLY, op::HELLO) };
-	assert_eq!(made.frame(&encode(&failure)), frame);
+	let rebuilt = Header { status: status::AUTH, ..header(kind::REPLY, op::HELLO) };
+	assert_eq!(rebuilt.frame(&encode(&failure)), frame);
 
 	let frame = bytes_of("pull");
 	let pull = Pull { at: 1 << 20, length: 65536 };

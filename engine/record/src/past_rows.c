@@ -18,52 +18,52 @@ static void look_back(void)
 	thread_release(t);
 }
 
-static void set_extent(struct call *c, const struct server_told *told)
+static void set_extent(struct call *c, const struct server_past *past)
 {
-	c->field[0] = told->size;
-	c->field[1] = told->offset;
-	c->field[2] = told->bytes;
+	c->field[0] = past->size;
+	c->field[1] = past->offset;
+	c->field[2] = past->bytes;
 }
 
 /* Its own function: a call that is open inside another has a frame of its own below that one's. */
-__attribute__((noinline)) static void stored(const struct server_told *told)
+__attribute__((noinline)) static void stored(const struct server_past *past)
 {
 	struct call c;
 
-	if (!call_enter(&c, told->store_op, told->file, told->size, told->offset,
+	if (!call_enter(&c, past->store_op, past->file, past->size, past->offset,
 			__builtin_frame_address(0), __builtin_return_address(0)))
 		return;
-	c.began = told->stored_from;
-	set_extent(&c, told);
-	call_leave(&c, told->stored_to);
+	c.began = past->stored_from;
+	set_extent(&c, past);
+	call_leave(&c, past->stored_to);
 }
 
-void server_told(const struct server_told *told)
+void server_past(const struct server_past *past)
 {
-	const bool moves = op_of(told->op)->bytes_at != 0;
+	const bool moves = op_of(past->op)->bytes_at != 0;
 	struct call c;
 
 	look_back();
-	if (!call_enter(&c, told->op, told->file, told->size, told->offset,
+	if (!call_enter(&c, past->op, past->file, past->size, past->offset,
 			__builtin_frame_address(0), __builtin_return_address(0)))
 		return;
-	c.began = told->began;
-	c.error = told->error;
-	if (told->store_op != UINT32_MAX)
-		stored(told);
+	c.began = past->began;
+	c.error = past->error;
+	if (past->store_op != UINT32_MAX)
+		stored(past);
 	if (moves) {
-		set_extent(&c, told);
-		c.field[3] = told->queued;
-		c.field[4] = told->unit;
-		c.field[5] = told->stride;
+		set_extent(&c, past);
+		c.field[3] = past->queued;
+		c.field[4] = past->unit;
+		c.field[5] = past->stride;
 	} else {
-		c.field[0] = told->queued;
+		c.field[0] = past->queued;
 	}
-	call_text(&c, "object", told->object);
-	call_leave(&c, told->ended);
+	call_text(&c, "object", past->object);
+	call_leave(&c, past->ended);
 }
 
-uint32_t server_told_file(int file)
+uint32_t server_file_number(int file)
 {
 	uint32_t object = descriptor_object(file);
 
