@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fathom_sink::{good_name, open_kept, write_new};
+use fathom_sink::{good_name, open_or_create, write_new};
 
 use crate::coordinator;
 use crate::critical_path::CriticalPath;
@@ -230,7 +230,7 @@ fn check_name(name: &str) -> Result<(), FrameError> {
 fn append(folder: &Path, name: &str, offset: u64, bytes: &[u8]) -> Result<(), FrameError> {
 	check_name(name)?;
 	let path = folder.join(name);
-	let mut file = open_kept(&path)?;
+	let mut file = open_or_create(&path)?;
 	let size = file.metadata()?.len();
 	if offset == 0 && size > 0 {
 		file.set_len(0)?;

@@ -50,8 +50,8 @@ impl Image {
 
 	/// Which of the names that were asked for is here?
 	pub fn named(&self, address: u64) -> Option<&str> {
-		let found = self.functions.iter().find(|(_, range)| range.contains(&address));
-		found.map(|(name, _)| name.as_str())
+		let entry = self.functions.iter().find(|(_, range)| range.contains(&address));
+		entry.map(|(name, _)| name.as_str())
 	}
 
 	/// Is it on its way to a function of another file?
@@ -61,8 +61,8 @@ impl Image {
 
 	/// Where a function of such a name begins.
 	pub fn function(&self, name: &str) -> Option<u64> {
-		let found = self.functions.iter().find(|(known, _)| known == name);
-		found.map(|(_, range)| range.start)
+		let entry = self.functions.iter().find(|(known, _)| known == name);
+		entry.map(|(_, range)| range.start)
 	}
 
 	/// A library of an allocator: libtcmalloc, libjemalloc, libmimalloc …

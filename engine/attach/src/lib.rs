@@ -155,7 +155,7 @@ impl Work<'_> {
 	fn borrow(&self) -> Result<Borrowed<'_>, AttachError> {
 		let mut threads = Threads::of(self.job.process);
 		let choice = choose(&mut threads, &self.view, self.job.patience)?;
-		threads.let_go_but(Some(choice.thread));
+		threads.release_all_but(Some(choice.thread));
 		threads.forget(choice.thread);
 		let mut data =
 			self.job.library.as_ref().map_or(vec![], |path| path.as_os_str().as_bytes().to_vec());
@@ -217,7 +217,7 @@ fn choose(threads: &mut Threads, view: &View, patience: Duration) -> Result<Choi
 		if let Some(choice) = choice::choose(threads, view)? {
 			return Ok(choice);
 		}
-		threads.let_go_but(None);
+		threads.release_all_but(None);
 		if Instant::now() >= until {
 			return Err(AttachError::Busy);
 		}

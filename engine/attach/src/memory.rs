@@ -103,13 +103,13 @@ mod tests {
 	fn lines_of_maps() {
 		let line =
 			"7f3c-7f4d r-xp 0001a000 103:02 4711                   /usr/lib/a b.so (deleted)";
-		let found = mapping(line).unwrap();
+		let parsed = mapping(line).unwrap();
 		assert_eq!(
-			(found.begin, found.end, found.offset, found.inode),
+			(parsed.begin, parsed.end, parsed.offset, parsed.inode),
 			(0x7f3c, 0x7f4d, 0x1a000, 4711)
 		);
-		assert!(found.executable && found.holds(0x7f3c) && !found.holds(0x7f4d));
-		assert_eq!(found.path, PathBuf::from("/usr/lib/a b.so (deleted)"));
+		assert!(parsed.executable && parsed.holds(0x7f3c) && !parsed.holds(0x7f4d));
+		assert_eq!(parsed.path, PathBuf::from("/usr/lib/a b.so (deleted)"));
 		let bare = mapping("10-20 rw-p 00000000 00:00 0 ").unwrap();
 		assert_eq!((bare.inode, bare.path), (0, PathBuf::new()));
 		assert_eq!(mapping("no line of maps"), None);

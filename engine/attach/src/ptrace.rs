@@ -97,8 +97,8 @@ pub fn set_signal_mask(thread: i32, mask: u64) -> Result<()> {
 pub fn look(thread: i32) -> Result<Option<Event>> {
 	let mut status = 0;
 	// SAFETY: waitpid writes the status.
-	let found = unsafe { libc::waitpid(thread, &raw mut status, libc::__WALL | libc::WNOHANG) };
-	match found {
+	let waited = unsafe { libc::waitpid(thread, &raw mut status, libc::__WALL | libc::WNOHANG) };
+	match waited {
 		0 => Ok(None),
 		-1 => Err(Error::last_os_error()),
 		_ => Ok(Some(event(status))),

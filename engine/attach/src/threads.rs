@@ -39,10 +39,10 @@ impl Threads {
 	pub fn stop(&mut self, until: Instant) -> Result<(), AttachError> {
 		let soon = Instant::now() + STOPS_WITHIN;
 		loop {
-			let found = self.seize_new()?;
+			let any_new = self.seize_new()?;
 			self.collect(soon)?;
 			let stopped = self.stopped().next().is_some();
-			if !found && (self.all_stopped() || (stopped && Instant::now() >= soon)) {
+			if !any_new && (self.all_stopped() || (stopped && Instant::now() >= soon)) {
 				return Ok(());
 			}
 			if Instant::now() >= until.max(soon) {
@@ -65,11 +65,11 @@ impl Threads {
 	}
 
 	/// Lets all go on but this one. Who has not stopped yet is let go as soon as it has.
-	pub fn let_go_but(&mut self, kept: Option<i32>) {
-		let mut others: Vec<i32> = self.stopped().filter(|&id| Some(id) != kept).collect();
+	pub fn release_all_but(&mut self, spared: Option<i32>) {
+		let mut others: Vec<i32> = self.stopped().filter(|&id| Some(id) != spared).collect();
 		others.sort_by_cached_key(|&id| !has_children(self.process, id));
 		for id in others {
-			self.let_go(id);
+			self.release(id);
 		}
 	}
 
@@ -79,7 +79,7 @@ impl Threads {
 		while Instant::now() < until {
 			ptrace::wait(until.saturating_duration_since(Instant::now()));
 			self.look_at_all()?;
-			self.let_go_but(None);
+			self.release_all_but(None);
 		}
 		Ok(())
 	}
@@ -92,7 +92,7 @@ impl Threads {
 				return Ok(event);
 			}
 			let _suspended = self.look_at_all();
-			self.let_go_but(None);
+			self.release_all_but(None);
 			wait_until(until)?;
 		}
 	}
@@ -176,7 +176,7 @@ impl Threads {
 	}
 
 	/// As if nothing had been.
-	fn let_go(&mut self, id: i32) {
+	fn release(&mut self, id: i32) {
 		self.make_again(id, 0);
 		let _gone = ptrace::detach(id);
 		self.forget(id);
@@ -199,7 +199,7 @@ impl Drop for Threads {
 		let until = Instant::now() + STOPS_AT_LAST_WITHIN;
 		loop {
 			let _suspended = self.look_at_all();
-			self.let_go_but(None);
+			self.release_all_but(None);
 			let left = self.unstopped().any(|id| !is_held(self.process, id));
 			if !left || Instant::now() >= until {
 				return;

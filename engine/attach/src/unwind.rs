@@ -61,8 +61,8 @@ enum Step {
 impl Walker<'_> {
 	fn step(&mut self, context: &mut UnwindContext<usize>, pc: u64, image: Option<usize>) -> Step {
 		let images = self.images;
-		let found = image.and_then(|at| Some((images[at].own(pc), images[at].unwinding()?)));
-		let Some((pc, tables)) = found else { return self.by_frame_pointer() };
+		let lookup = image.and_then(|at| Some((images[at].own(pc), images[at].unwinding()?)));
+		let Some((pc, tables)) = lookup else { return self.by_frame_pointer() };
 		let Unwinding { index, frames, bases } = tables;
 		let entry = index.table().and_then(|table| {
 			table.fde_for_address(frames, bases, pc, EhFrame::cie_from_offset).ok()

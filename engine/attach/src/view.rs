@@ -39,11 +39,11 @@ impl View {
 	/// Where the library lies by now.
 	pub fn library(&self) -> Result<Option<u64>, AttachError> {
 		let mappings = mappings(self.process).map_err(|error| refusal(&error))?;
-		let found = mappings.iter().find(|mapping| {
+		let first = mappings.iter().find(|mapping| {
 			let name = mapping.path.file_name().and_then(|name| name.to_str());
 			mapping.offset == 0 && name.is_some_and(|name| LIBRARY.contains(&name))
 		});
-		Ok(found.map(|mapping| mapping.begin))
+		Ok(first.map(|mapping| mapping.begin))
 	}
 }
 
@@ -71,7 +71,7 @@ fn returns(images: &[Image], mappings: &[Mapping], memory: &Memory) -> Option<u6
 
 fn place_of(code: &Mapping, memory: &Memory) -> Option<u64> {
 	let bytes = memory.read(code.begin, (code.end - code.begin) as usize).ok()?;
-	let found =
+	let offset =
 		RETURNS.iter().find_map(|wanted| bytes.windows(wanted.len()).position(|at| at == *wanted));
-	found.map(|at| code.begin + at as u64)
+	offset.map(|at| code.begin + at as u64)
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use fathom_sink::{open_kept, write_new};
+use fathom_sink::{open_or_create, write_new};
 use rayon::prelude::*;
 
 use crate::collective_links;
@@ -56,7 +56,7 @@ struct Lock(#[allow(dead_code)] File); // the lock goes when the file is closed
 impl Lock {
 	fn take(run: &Path, quiet: bool) -> Result<Lock, PackError> {
 		let path = run.join(".pack.lock");
-		let file = open_kept(&path).at(&path)?;
+		let file = open_or_create(&path).at(&path)?;
 		if file.try_lock().is_err() {
 			if !quiet {
 				eprintln!("fathom-engine: another reader packs {}, waiting", run.display());

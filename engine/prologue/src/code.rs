@@ -38,14 +38,14 @@ pub fn first_instructions(at: u64, function: &Function) -> Result<Vec<Instructio
 /// Near jumps of the whole program into these stretches of code, which lie in order: where to, each with the function that
 /// it is in. Calls lead to beginnings only.
 pub fn jumps(image: &Image, into: &[Range<u64>]) -> BTreeSet<(u64, u64)> {
-	let mut found = BTreeSet::new();
+	let mut edges = BTreeSet::new();
 	for (&at, function) in &image.functions {
 		if may_jump(at, &function.bytes, into) {
 			let targets = targets(at, &function.bytes);
-			found.extend(targets.into_iter().filter(|to| lies(into, *to)).map(|to| (to, at)));
+			edges.extend(targets.into_iter().filter(|to| lies(into, *to)).map(|to| (to, at)));
 		}
 	}
-	found
+	edges
 }
 
 fn lies(into: &[Range<u64>], at: u64) -> bool {
@@ -72,7 +72,7 @@ fn may_jump(at: u64, bytes: &[u8], into: &[Range<u64>]) -> bool {
 
 /// Where a function's near jumps lead.
 fn targets(at: u64, bytes: &[u8]) -> Vec<u64> {
-	let mut found = Vec::new();
+	let mut addresses = Vec::new();
 	let mut instruction = Instruction::default();
 	let mut decoder = Decoder::with_ip(64, bytes, at, DecoderOptions::NONE);
 	while decoder.can_decode() {
@@ -82,10 +82,10 @@ fn targets(at: u64, bytes: &[u8]) -> Vec<u64> {
 			FlowControl::ConditionalBranch | FlowControl::UnconditionalBranch
 		);
 		if jump && instruction.near_branch_target() != 0 {
-			found.push(instruction.near_branch_target());
+			addresses.push(instruction.near_branch_target());
 		}
 	}
-	found
+	addresses
 }
 
 /// The same instructions at another place, and a jump to what follows them.
@@ -151,10 +151,10 @@ mod tests {
 		let all = [taken, both].concat();
 		let code = moved(&all, 0x9_0000).unwrap();
 		let mut decoder = Decoder::with_ip(64, &code, 0x9_0000, DecoderOptions::NONE);
-		let found: Vec<_> = decoder.iter().collect();
-		assert_eq!(found[0].memory_displacement64(), 0x1107);
-		assert_eq!(found[1].near_branch_target(), 0x1019);
-		assert_eq!(found.last().unwrap().near_branch_target(), 0x100c);
+		let decoded: Vec<_> = decoder.iter().collect();
+		assert_eq!(decoded[0].memory_displacement64(), 0x1107);
+		assert_eq!(decoded[1].near_branch_target(), 0x1019);
+		assert_eq!(decoded.last().unwrap().near_branch_target(), 0x100c);
 	}
 
 	proptest! {
@@ -163,8 +163,8 @@ mod tests {
 		fn no_jump_is_missed(bytes in proptest::collection::vec(code_byte(), 0..200), from in 0u64..400, length in 1u64..20) {
 			let at = 0x1000;
 			let into = [0x10..0x20, at + from - 100..at + from - 100 + length];
-			let found = targets(at, &bytes).into_iter().filter(|to| lies(&into, *to)).count();
-			prop_assert!(found == 0 || may_jump(at, &bytes, &into));
+			let inside = targets(at, &bytes).into_iter().filter(|to| lies(&into, *to)).count();
+			prop_assert!(inside == 0 || may_jump(at, &bytes, &into));
 		}
 	}
 
@@ -188,10 +188,10 @@ mod tests {
 		assert_eq!(ip(&jump(0x5000, 0x1000), 0x5000).near_branch_target(), 0x1000);
 		let code = stub(0x1000, 0x2000, 0x2010, 0x3000);
 		let mut decoder = Decoder::with_ip(64, &code, 0x1000, DecoderOptions::NONE);
-		let found: Vec<_> = decoder.iter().take(9).collect();
-		assert_eq!(found[1].memory_displacement64(), 0x2000);
-		assert_eq!(found[6].memory_displacement64(), 0x2018);
-		assert_eq!(found[7].near_branch_target(), 0x1000 + STUB as u64);
-		assert_eq!(found[8].memory_displacement64(), 0x3000);
+		let decoded: Vec<_> = decoder.iter().take(9).collect();
+		assert_eq!(decoded[1].memory_displacement64(), 0x2000);
+		assert_eq!(decoded[6].memory_displacement64(), 0x2018);
+		assert_eq!(decoded[7].near_branch_target(), 0x1000 + STUB as u64);
+		assert_eq!(decoded[8].memory_displacement64(), 0x3000);
 	}
 }

@@ -55,14 +55,14 @@ pub fn plan(program: &Path, wanted: &Wanted) -> Result<Plan, PrologueError> {
 	let mut hidden = Vec::new();
 	let mut stretches = Vec::new();
 	for group in &wanted.groups {
-		let found = linked_in(&image, group, stretches.len(), &mut plan.refused);
-		if !found.is_empty() {
-			plan.groups.push((group.name.clone(), found.len()));
+		let functions = linked_in(&image, group, stretches.len(), &mut plan.refused);
+		if !functions.is_empty() {
+			plan.groups.push((group.name.clone(), functions.len()));
 			stretches.push(stretch(&image, group));
-			hidden.extend(found);
+			hidden.extend(functions);
 		}
 	}
-	keep_reached(&image, &mut hidden, &mut plan.refused);
+	drop_jump_targets(&image, &mut hidden, &mut plan.refused);
 	if !hidden.is_empty() {
 		plan.bytes = Layout::new(&image, &hidden, stretches.len())?.write(
 			&image,
@@ -83,9 +83,9 @@ fn linked_in(
 	refused: &mut Vec<Refused>,
 ) -> Vec<Hidden> {
 	let mut taken = HashSet::new();
-	let mut found = Vec::new();
+	let mut hidden = Vec::new();
 	if group.functions.iter().any(|name| image.imports.contains(name)) {
-		return found;
+		return hidden;
 	}
 	for name in &group.functions {
 		let Some(&at) = image.symbols.get(name) else { continue };
@@ -98,33 +98,33 @@ fn linked_in(
 				let mut before = [0; JUMP];
 				before.copy_from_slice(&function.bytes[..JUMP]);
 				let name = name.clone();
-				found.push(Hidden { at, name, group: number, before, instructions });
+				hidden.push(Hidden { at, name, group: number, before, instructions });
 			}
 			Err(why) => refused.push(Refused { name: name.clone(), why }),
 		}
 	}
-	found
+	hidden
 }
 
 /// From its first function to its last: the linker puts what it takes from one archive together. But for parts of
 /// functions that are seldom run (`.cold`), which lie with those of all others.
 fn stretch(image: &Image, group: &Group) -> Stretch {
-	let mut found = Stretch { begin: u64::MAX, end: 0 };
+	let mut span = Stretch { begin: u64::MAX, end: 0 };
 	for (&at, function) in &image.functions {
 		let own = function.names.iter().any(|name| {
 			let inner = group.inner.iter().any(|start| name.starts_with(start));
 			group.functions.contains(name) || (inner && !name.contains('.'))
 		});
 		if own {
-			found.begin = found.begin.min(at);
-			found.end = found.end.max(at + function.bytes.len() as u64);
+			span.begin = span.begin.min(at);
+			span.end = span.end.max(at + function.bytes.len() as u64);
 		}
 	}
-	found
+	span
 }
 
 /// Leaves out those that something jumps into, or that jump to their own beginning.
-fn keep_reached(image: &Image, hidden: &mut Vec<Hidden>, refused: &mut Vec<Refused>) {
+fn drop_jump_targets(image: &Image, hidden: &mut Vec<Hidden>, refused: &mut Vec<Refused>) {
 	let end = |one: &Hidden| one.instructions.last().map_or(one.at, iced_x86::Instruction::next_ip);
 	let mut beginnings: Vec<_> = hidden.iter().map(|one| one.at..end(one)).collect();
 	beginnings.sort_by_key(|one| one.start);

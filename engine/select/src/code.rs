@@ -53,15 +53,15 @@ impl Modules {
 
 	/// Where the place is: identity of the program and addresses. One line if it is nowhere.
 	pub fn find(&self, place: &Place) -> Result<Vec<(String, Stretch)>, String> {
-		let mut found = Vec::new();
+		let mut located = Vec::new();
 		for module in &self.modules {
 			let stretches = module.find(place).into_iter();
-			found.extend(stretches.map(|stretch| (module.identity.clone(), stretch)));
+			located.extend(stretches.map(|stretch| (module.identity.clone(), stretch)));
 		}
-		if found.is_empty() {
+		if located.is_empty() {
 			return Err(self.nowhere(place));
 		}
-		Ok(found)
+		Ok(located)
 	}
 
 	fn nowhere(&self, place: &Place) -> String {
@@ -114,12 +114,12 @@ impl Module {
 			}),
 			Place::Region(_) => false,
 		});
-		let mut found: Vec<_> = rows.map(|row| row.stretch.clone()).collect();
+		let mut stretches: Vec<_> = rows.map(|row| row.stretch.clone()).collect();
 		if let Place::Function(name) = place {
 			let symbols = self.symbols.iter().filter(|(symbol, _)| is_function(symbol, name));
-			found.extend(symbols.map(|(_, stretch)| stretch.clone()));
+			stretches.extend(symbols.map(|(_, stretch)| stretch.clone()));
 		}
-		found
+		stretches
 	}
 }
 
@@ -194,10 +194,10 @@ fn some<'n>(names: impl Iterator<Item = &'n str>) -> String {
 }
 
 /// Sorted, neighbours made one.
-pub fn merged(mut found: Vec<Stretch>) -> Vec<Stretch> {
-	found.sort_unstable();
+pub fn merged(mut stretches: Vec<Stretch>) -> Vec<Stretch> {
+	stretches.sort_unstable();
 	let mut out: Vec<Stretch> = Vec::new();
-	for next in found {
+	for next in stretches {
 		match out.last_mut() {
 			Some(last) if next.begin <= last.end => last.end = last.end.max(next.end),
 			_ => out.push(next),
@@ -231,7 +231,7 @@ mod tests {
 	#[test]
 	fn neighbours_become_one() {
 		let stretch = |begin, end| Stretch { begin, end };
-		let found = vec![stretch(8, 9), stretch(0, 4), stretch(4, 6), stretch(1, 2)];
-		assert_eq!(merged(found), [stretch(0, 6), stretch(8, 9)]);
+		let stretches = vec![stretch(8, 9), stretch(0, 4), stretch(4, 6), stretch(1, 2)];
+		assert_eq!(merged(stretches), [stretch(0, 6), stretch(8, 9)]);
 	}
 }

@@ -14,7 +14,7 @@ pub const MAX_RANGES: usize = 1024;
 /// Begins a line that names a process that is critical now, or none.
 pub const CRITICAL: &str = "critical ";
 /// Of the summary in its one line.
-const MAX_SAID: usize = 1000;
+const MAX_SUMMARY: usize = 1000;
 
 /// The lines of a selection. `programs`: where `code` is looked for, besides the files that a table's own
 /// `programs` name by a path.
@@ -22,7 +22,7 @@ pub fn compile(selection: &Selection, programs: &[PathBuf]) -> Result<String, Mi
 	let critical = selection.tables.iter().flatten().any(|table| table.critical);
 	let mut out = format!("fathom-selection {}\n", if critical { 2 } else { 1 });
 	let mut ranges = 0;
-	let _ = writeln!(out, "says {}", said(selection));
+	let _ = writeln!(out, "says {}", summary(selection));
 	for (level, table) in LEVELS.iter().zip(&selection.tables) {
 		if let Some(table) = table {
 			let _ = writeln!(out, "table {level}");
@@ -44,18 +44,18 @@ pub fn compile(selection: &Selection, programs: &[PathBuf]) -> Result<String, Mi
 }
 
 /// The whole selection in one line, for people.
-fn said(selection: &Selection) -> String {
+fn summary(selection: &Selection) -> String {
 	let tables = LEVELS.iter().zip(&selection.tables).filter_map(|(level, table)| {
 		let table = table.as_ref()?;
-		let space = if table.said.is_empty() { "" } else { " " };
-		Some(format!("[{level}]{space}{}", table.said))
+		let space = if table.as_written.is_empty() { "" } else { " " };
+		Some(format!("[{level}]{space}{}", table.as_written))
 	});
 	let mut line = tables.collect::<Vec<_>>().join(" ");
 	if line.is_empty() {
 		return "nothing".to_owned();
 	}
 	line.retain(|c| !c.is_control());
-	match line.char_indices().nth(MAX_SAID) {
+	match line.char_indices().nth(MAX_SUMMARY) {
 		Some((end, _)) => format!("{}…", &line[..end]),
 		None => line,
 	}
@@ -94,7 +94,7 @@ fn write_code(
 	programs: &[PathBuf],
 ) -> Result<usize, Mistake> {
 	let mut modules = None;
-	let mut found: BTreeMap<String, Vec<Stretch>> = BTreeMap::new();
+	let mut by_identity: BTreeMap<String, Vec<Stretch>> = BTreeMap::new();
 	let mut count = 0;
 	for (place, _) in &table.code {
 		if let Place::Region(name) = place {
@@ -108,13 +108,13 @@ fn write_code(
 		let fault = |message| Mistake { line: *line, message: format!("{level}.code: {message}") };
 		let modules = match &mut modules {
 			Some(modules) => modules,
-			none => none.insert(Modules::open(&named(table, programs)).map_err(fault)?),
+			none => none.insert(Modules::open(&program_files(table, programs)).map_err(fault)?),
 		};
 		for (identity, stretch) in modules.find(place).map_err(fault)? {
-			found.entry(identity).or_default().push(stretch);
+			by_identity.entry(identity).or_default().push(stretch);
 		}
 	}
-	for (identity, stretches) in found {
+	for (identity, stretches) in by_identity {
 		for stretch in merged(stretches) {
 			let _ = writeln!(out, "code {:x} {:x} {identity}", stretch.begin, stretch.end);
 			count += 1;
@@ -123,7 +123,7 @@ fn write_code(
 	Ok(count)
 }
 
-fn named(table: &Table, programs: &[PathBuf]) -> Vec<PathBuf> {
+fn program_files(table: &Table, programs: &[PathBuf]) -> Vec<PathBuf> {
 	let files =
 		table.programs.iter().filter(|name| name.contains('/') && Path::new(name).is_file());
 	programs.iter().cloned().chain(files.map(PathBuf::from)).collect()
@@ -199,7 +199,7 @@ mod tests {
 		assert_eq!(missing.line, 2);
 		let none = compile(&read("[call]\ncode = [\"main()\"]").unwrap(), &[]).unwrap_err();
 		assert!(none.message.contains("which program?"), "{none}");
-		let found = at("main()").unwrap();
-		assert!(found.lines().any(|line| line.starts_with("code ")), "{found}");
+		let lines = at("main()").unwrap();
+		assert!(lines.lines().any(|line| line.starts_with("code ")), "{lines}");
 	}
 }

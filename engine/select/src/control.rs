@@ -88,9 +88,10 @@ impl Control {
 
 	fn put(&self, page: &Page, compiled: &str) -> Result<u64, ControlError> {
 		let number = page.get(GENERATION) + 1;
-		let (path, aside) = (self.file(number), self.rings.join(format!("selection.{number}.new")));
-		fs::write(&aside, compiled).at(&aside)?;
-		fs::rename(&aside, &path).at(&path)?;
+		let (path, temporary) =
+			(self.file(number), self.rings.join(format!("selection.{number}.new")));
+		fs::write(&temporary, compiled).at(&temporary)?;
+		fs::rename(&temporary, &path).at(&path)?;
 		page.set(SELECTION, number);
 		page.set(GENERATION, number);
 		page.set(GATE, 0);

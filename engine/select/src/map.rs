@@ -29,8 +29,8 @@ impl Page {
 		// SAFETY: a new mapping, where the kernel chooses; the file has these bytes.
 		let words = unsafe { mmap(null_mut(), BYTES, access, MapFlags::SHARED, &file, 0) }?;
 		let page = Page { words: words.cast() };
-		let found = page.word(0).load(Ordering::Relaxed).to_ne_bytes();
-		if found == magic { Ok(page) } else { Err(other()) }
+		let actual = page.word(0).load(Ordering::Relaxed).to_ne_bytes();
+		if actual == magic { Ok(page) } else { Err(other()) }
 	}
 
 	/// The word at this byte.

@@ -42,7 +42,7 @@ pub struct Table {
 	/// Nanoseconds since the process's start; the end `None`: for good.
 	pub time: Option<(u64, Option<u64>)>,
 	/// As the user wrote it, in one line.
-	pub said: String,
+	pub as_written: String,
 }
 
 /// Tables by level: job, file, call.
@@ -75,8 +75,8 @@ pub fn read(text: &str) -> Result<Selection, Mistake> {
 	let text = if text.trim() == CRITICAL { critical } else { text };
 	let at = At { text };
 	let root = DeTable::parse(text).or_else(|error| {
-		let said = error.message().lines().next().unwrap_or("not TOML").to_owned();
-		at.fault(&error.span().unwrap_or(0..0), said)
+		let message = error.message().lines().next().unwrap_or("not TOML").to_owned();
+		at.fault(&error.span().unwrap_or(0..0), message)
 	})?;
 	let mut selection = Selection::default();
 	for (name, value) in root.get_ref().iter() {
@@ -99,7 +99,7 @@ pub fn read(text: &str) -> Result<Selection, Mistake> {
 
 fn read_table(at: &At<'_>, level: &str, table: &DeTable<'_>) -> Result<Table, Mistake> {
 	let mut out = Table::default();
-	let mut said = Vec::new();
+	let mut written = Vec::new();
 	for (key, value) in table.iter() {
 		let entry = (key.get_ref().as_ref(), value);
 		match entry.0 {
@@ -118,13 +118,13 @@ fn read_table(at: &At<'_>, level: &str, table: &DeTable<'_>) -> Result<Table, Mi
 			}
 		}
 		let text = at.text.get(value.span()).unwrap_or("");
-		said.push(format!(
+		written.push(format!(
 			"{} = {}",
 			entry.0,
 			text.split_whitespace().collect::<Vec<_>>().join(" ")
 		));
 	}
-	out.said = said.join(", ");
+	out.as_written = written.join(", ");
 	Ok(out)
 }
 

@@ -21,7 +21,7 @@ pub fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// A file that is there, or is made; it keeps what it has. A link, or what is no file, is refused.
-pub fn open_kept(path: &Path) -> io::Result<File> {
+pub fn open_or_create(path: &Path) -> io::Result<File> {
 	let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK; // a FIFO is refused, not waited for
 	let mut options = OpenOptions::new();
 	options.write(true).create(true).truncate(false).custom_flags(flags.bits().cast_signed());
@@ -48,14 +48,14 @@ mod tests {
 		let (precious, link) = (folder.join("precious"), folder.join("link"));
 		fs::write(&precious, "precious").unwrap();
 		std::os::unix::fs::symlink(&precious, &link).unwrap();
-		let refused = open_kept(&link).unwrap_err().to_string();
+		let refused = open_or_create(&link).unwrap_err().to_string();
 		write_new(&link, b"new").unwrap();
 		let texts = [&precious, &link].map(|path| fs::read_to_string(path).unwrap());
-		open_kept(&link).unwrap().write_all(b"kep").unwrap();
-		let kept = fs::read_to_string(&link).unwrap();
+		open_or_create(&link).unwrap().write_all(b"kep").unwrap();
+		let content = fs::read_to_string(&link).unwrap();
 		fs::remove_dir_all(&folder).unwrap();
 		assert!(refused.contains("no regular file"), "{refused}");
 		assert_eq!(texts, ["precious", "new"]);
-		assert_eq!(kept, "kep");
+		assert_eq!(content, "kep");
 	}
 }

@@ -81,8 +81,8 @@ pub fn read_index(data: &[u8]) -> (Vec<Entry>, u64) {
 	let (mut entries, mut torn, mut at) = (Vec::new(), 0, 0);
 	while at < data.len() {
 		match record(&data[at..]) {
-			Some((mut found, length)) => {
-				entries.append(&mut found);
+			Some((mut listed, length)) => {
+				entries.append(&mut listed);
 				at += length;
 			}
 			None => {

@@ -11,9 +11,9 @@ mod sink;
 mod spool;
 
 pub use block::{Codec, Head, MOST_RAW, Piece, compress, seal};
-pub use file::{create_new, open_kept, write_new};
+pub use file::{create_new, open_or_create, write_new};
 pub use index::{Entry, Records, index, read_index};
-pub use scan::{Bytes, Found, scan};
+pub use scan::{Bytes, Scanned, scan};
 pub use sink::{Files, INDEX, Lost, Report, Sink, good_name};
 pub use spool::{Spool, bring_in, random};
 

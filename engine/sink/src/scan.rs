@@ -39,7 +39,7 @@ impl Bytes for File {
 
 /// What a scan finds: blocks, and stretches that are none.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct Scanned {
 	/// First byte and head of each.
 	pub blocks: Vec<(u64, Head)>,
 	pub skipped: Vec<Range<u64>>,
@@ -49,23 +49,23 @@ pub struct Found {
 const WINDOW: usize = 1 << 20;
 
 /// All blocks that lie within the range. A block whose data would go beyond its end is torn: it is no block.
-pub fn scan(from: &(impl Bytes + ?Sized), range: Range<u64>) -> io::Result<Found> {
-	let mut found = Found::default();
+pub fn scan(from: &(impl Bytes + ?Sized), range: Range<u64>) -> io::Result<Scanned> {
+	let mut scanned = Scanned::default();
 	let mut at = range.start;
 	while at < range.end {
 		if let Some((head, end)) = block_at(from, at, range.end)? {
-			found.blocks.push((at, head));
+			scanned.blocks.push((at, head));
 			at = end;
 			continue;
 		}
 		let next = next_magic(from, at + 1, range.end)?;
-		match found.skipped.last_mut() {
+		match scanned.skipped.last_mut() {
 			Some(last) if last.end == at => last.end = next,
-			_ => found.skipped.push(at..next),
+			_ => scanned.skipped.push(at..next),
 		}
 		at = next;
 	}
-	Ok(found)
+	Ok(scanned)
 }
 
 /// The block at `at`, and where it ends.

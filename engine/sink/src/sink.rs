@@ -55,7 +55,7 @@ struct Place {
 	inside: usize,
 }
 
-type Kept = (usize, Arc<Vec<u8>>);
+type CachedBlock = (usize, Arc<Vec<u8>>);
 
 pub struct Sink {
 	folder: PathBuf,
@@ -65,7 +65,7 @@ pub struct Sink {
 	places: BTreeMap<String, BTreeMap<String, Vec<Place>>>,
 	pub report: Report,
 	missing: Vec<Lost>,
-	cache: Mutex<VecDeque<Kept>>,
+	cache: Mutex<VecDeque<CachedBlock>>,
 	/// Blocks whose data is damaged, as far as they were asked for.
 	damaged: Mutex<BTreeSet<usize>>,
 }
@@ -120,11 +120,11 @@ impl Sink {
 					continue; // over another one: only one of them can be there
 				}
 				if begin > at {
-					let found = scan(file, at..begin.min(size))?;
-					let skipped = found.skipped.iter().map(|gap| gap.end - gap.start);
+					let scanned = scan(file, at..begin.min(size))?;
+					let skipped = scanned.skipped.iter().map(|gap| gap.end - gap.start);
 					self.report.skipped += skipped.sum::<u64>();
-					self.report.scanned += found.blocks.len() as u64;
-					for (offset, head) in found.blocks {
+					self.report.scanned += scanned.blocks.len() as u64;
+					for (offset, head) in scanned.blocks {
 						self.blocks.push(Entry { file: name.clone(), offset, head });
 					}
 				}
@@ -187,11 +187,11 @@ impl Sink {
 	/// The data of a block; `None`: it is damaged.
 	fn block(&self, number: usize) -> io::Result<Option<Arc<Vec<u8>>>> {
 		if let Ok(mut cache) = self.cache.lock()
-			&& let Some(at) = cache.iter().position(|kept| kept.0 == number)
-			&& let Some(kept) = cache.remove(at)
+			&& let Some(at) = cache.iter().position(|cached| cached.0 == number)
+			&& let Some(cached) = cache.remove(at)
 		{
-			let data = Arc::clone(&kept.1);
-			cache.push_back(kept);
+			let data = Arc::clone(&cached.1);
+			cache.push_back(cached);
 			return Ok(Some(data));
 		}
 		let entry = &self.blocks[number];
@@ -207,9 +207,9 @@ impl Sink {
 		let raw = Arc::new(raw);
 		if let Ok(mut cache) = self.cache.lock() {
 			cache.push_back((number, Arc::clone(&raw)));
-			let mut bytes = cache.iter().map(|kept| kept.1.len()).sum::<usize>();
+			let mut bytes = cache.iter().map(|cached| cached.1.len()).sum::<usize>();
 			while bytes > CACHE && cache.len() > 1 {
-				bytes -= cache.pop_front().map_or(0, |kept| kept.1.len());
+				bytes -= cache.pop_front().map_or(0, |cached| cached.1.len());
 			}
 		}
 		Ok(Some(raw))
@@ -257,9 +257,9 @@ impl Sink {
 
 	/// Makes the index anew: aside, then moved over the old one.
 	pub fn write_index(&self) -> io::Result<()> {
-		let aside = self.folder.join(format!("{INDEX}.{}.tmp", std::process::id()));
-		write_new(&aside, &index(&self.blocks))?;
-		fs::rename(aside, self.folder.join(INDEX))
+		let temporary = self.folder.join(format!("{INDEX}.{}.tmp", std::process::id()));
+		write_new(&temporary, &index(&self.blocks))?;
+		fs::rename(temporary, self.folder.join(INDEX))
 	}
 }
 

@@ -76,10 +76,10 @@ fn mend(bytes: &mut [u8], (magic, crc_at, rest): (&[u8], usize, usize)) {
 
 /// How many of the blocks that a scan finds can be opened.
 fn scan_all(data: &[u8]) -> usize {
-	let found = scan(data, 0..data.len() as u64).unwrap();
-	let mut covered: u64 = found.skipped.iter().map(|gap| gap.end - gap.start).sum();
+	let scanned = scan(data, 0..data.len() as u64).unwrap();
+	let mut covered: u64 = scanned.skipped.iter().map(|gap| gap.end - gap.start).sum();
 	let mut opened = 0;
-	for (at, head) in &found.blocks {
+	for (at, head) in &scanned.blocks {
 		let from = *at as usize + head.bytes().len();
 		let stored = &data[from..from + head.stored as usize];
 		opened += usize::from(head.open(stored).is_ok_and(|raw| raw.len() == head.raw as usize));
@@ -124,10 +124,10 @@ fn mutants_of_shared_files_and_indexes() {
 			mend(&mut records, RECORD);
 		}
 		opened += scan_all(&data);
-		let (found, torn) = read_index(&records);
+		let (read_back, torn) = read_index(&records);
 		assert!(torn as usize <= records.len());
-		assert_eq!(read_index(&index(&found)), (found.clone(), 0));
-		listed += found.len();
+		assert_eq!(read_index(&index(&read_back)), (read_back.clone(), 0));
+		listed += read_back.len();
 		if mutant % 100 == 0 {
 			open_all(&folder, &data, &records);
 		}

@@ -15,9 +15,9 @@ type Streams = BTreeMap<String, Vec<u8>>;
 /// Cuts streams into blocks of pieces, in turn, as an agent does.
 fn blocks(streams: &Streams, size: usize, codec: Codec) -> Vec<(Head, Vec<u8>)> {
 	let mut sent: BTreeMap<&String, usize> = BTreeMap::new();
-	let mut made = Vec::new();
+	let mut sealed = Vec::new();
 	loop {
-		let mut head = Head::new(7, made.len() as u64, NODE, codec);
+		let mut head = Head::new(7, sealed.len() as u64, NODE, codec);
 		let mut raw = Vec::new();
 		for (name, bytes) in streams {
 			let from = *sent.get(name).unwrap_or(&0);
@@ -32,9 +32,9 @@ fn blocks(streams: &Streams, size: usize, codec: Codec) -> Vec<(Head, Vec<u8>)> 
 		}
 		head.last = raw.is_empty();
 		let last = head.last;
-		made.push(seal(head, &raw));
+		sealed.push(seal(head, &raw));
 		if last {
-			return made;
+			return sealed;
 		}
 	}
 }
@@ -94,8 +94,8 @@ proptest! {
 		streams in streams(), size in 8usize..300, files in 1usize..4, zstd in any::<bool>(), cut in any::<prop::sample::Index>()
 	) {
 		let folder = Folder::new();
-		let made = blocks(&streams, size, if zstd { Codec::Zstd } else { Codec::Plain });
-		let entries = write(&folder.0, &made, files);
+		let sealed = blocks(&streams, size, if zstd { Codec::Zstd } else { Codec::Plain });
+		let entries = write(&folder.0, &sealed, files);
 		let index: Vec<u8> = entries.chunks(3).flat_map(index).collect();
 		for index in [None, Some(&index[..]), Some(&index[..cut.index(index.len())])] {
 			let _ = fs::remove_file(folder.0.join(INDEX));
@@ -124,9 +124,9 @@ proptest! {
 		data[place] ^= flip;
 		fs::write(&path, &data).unwrap();
 		let sink = Sink::open(&folder.0).unwrap().unwrap();
-		let came = all(&sink);
+		let restored = all(&sink);
 		let lost: usize = streams.iter().map(|(name, bytes)| {
-			let got = came.get(name).map_or(&[][..], |got| got);
+			let got = restored.get(name).map_or(&[][..], |got| got);
 			bytes.iter().enumerate().filter(|(i, byte)| got.get(*i).unwrap_or(&0) != *byte).count()
 		}).sum();
 		prop_assert!(lost <= 128);
@@ -139,9 +139,9 @@ proptest! {
 		let mut data = blocks(&streams, 100, Codec::Zstd).remove(0).1;
 		let place = at.index(data.len());
 		data.splice(place..place, junk);
-		let found = scan(&data[..], 0..data.len() as u64).unwrap();
-		let covered: u64 = found.skipped.iter().map(|gap| gap.end - gap.start).sum();
-		let blocks: u64 = found.blocks.iter().map(|(_, head)| head.bytes().len() as u64 + u64::from(head.stored)).sum();
+		let scanned = scan(&data[..], 0..data.len() as u64).unwrap();
+		let covered: u64 = scanned.skipped.iter().map(|gap| gap.end - gap.start).sum();
+		let blocks: u64 = scanned.blocks.iter().map(|(_, head)| head.bytes().len() as u64 + u64::from(head.stored)).sum();
 		prop_assert_eq!(covered + blocks, data.len() as u64);
 		let (_, torn) = read_index(&data);
 		prop_assert_eq!(torn, data.len() as u64);
@@ -152,29 +152,30 @@ proptest! {
 fn a_block_that_is_nowhere_and_a_node_cut_off_are_said() {
 	let folder = Folder::new();
 	let streams = Streams::from([("1.a.fts".to_owned(), vec![5; 1000])]);
-	let mut made = blocks(&streams, 100, Codec::Plain);
-	made.remove(1);
-	let kept = made.len();
-	write(&folder.0, &made, 2);
+	let mut sealed = blocks(&streams, 100, Codec::Plain);
+	sealed.remove(1);
+	let remaining = sealed.len();
+	write(&folder.0, &sealed, 2);
 	let lost = Sink::open(&folder.0).unwrap().unwrap().lost();
 	assert_eq!(lost.len(), 1);
-	assert_eq!(lost[0].what, format!("{NODE}: 1 of its {} blocks are in no file", kept + 1));
-	made.pop();
-	write(&folder.0, &made, 2);
+	assert_eq!(lost[0].what, format!("{NODE}: 1 of its {} blocks are in no file", remaining + 1));
+	sealed.pop();
+	write(&folder.0, &sealed, 2);
 	let sink = Sink::open(&folder.0).unwrap().unwrap();
 	assert!(sink.lost().iter().any(|lost| lost.what.contains("after its last block")));
-	let came = sink.read(NODE, "1.a.fts").unwrap();
-	assert_eq!(came.iter().filter(|byte| **byte == 0).count(), 51); // the piece of the lost block
+	let restored = sink.read(NODE, "1.a.fts").unwrap();
+	assert_eq!(restored.iter().filter(|byte| **byte == 0).count(), 51); // the piece of the lost block
 }
 
 #[test]
 fn a_block_sent_twice_is_one() {
 	let folder = Folder::new();
 	let streams = Streams::from([("1.a.fts".to_owned(), (0..200).collect())]);
-	let made = blocks(&streams, 64, Codec::Plain);
-	let mut torn = made[0].1.clone();
+	let sealed = blocks(&streams, 64, Codec::Plain);
+	let mut torn = sealed[0].1.clone();
 	*torn.last_mut().unwrap() ^= 1; // its server was killed while it wrote
-	let again = [vec![(made[0].0.clone(), torn)], made.clone(), vec![made[1].clone()]].concat();
+	let again =
+		[vec![(sealed[0].0.clone(), torn)], sealed.clone(), vec![sealed[1].clone()]].concat();
 	write(&folder.0, &again, 2);
 	let sink = Sink::open(&folder.0).unwrap().unwrap();
 	assert_eq!(all(&sink), streams);
@@ -185,10 +186,10 @@ fn a_block_sent_twice_is_one() {
 fn numbers_that_no_writer_makes_are_refused() {
 	let folder = Folder::new();
 	let streams = Streams::from([("1.a.fts".to_owned(), vec![5; 100])]);
-	let made = blocks(&streams, 100, Codec::Plain);
-	let (good, stored) = &made[0];
+	let sealed = blocks(&streams, 100, Codec::Plain);
+	let (good, stored) = &sealed[0];
 	let crafted = seal(Head { number: u64::MAX, ..good.clone() }, &vec![5; good.raw as usize]);
-	write(&folder.0, &[made.clone(), vec![crafted.clone()]].concat(), 1);
+	write(&folder.0, &[sealed.clone(), vec![crafted.clone()]].concat(), 1);
 	let far = Entry { file: "0.blocks".into(), offset: u64::MAX - 9, head: good.clone() };
 	let entries = [Entry { head: crafted.0, offset: 0, ..far.clone() }, far];
 	for entry in &entries {
@@ -208,12 +209,12 @@ fn records_of_an_index_have_bounds() {
 		Head { pieces: (0..2000).map(piece).collect(), ..Head::new(7, 0, NODE, Codec::Plain) };
 	let of = |offset| Entry { file: "0.blocks".into(), offset, head: head.clone() };
 	let mut records = Records::default();
-	let mut made: Vec<Vec<u8>> = (0..20).filter_map(|number| records.add(&of(number))).collect();
-	made.extend(records.rest());
-	assert!(made.len() > 4 && made.iter().all(|record| record.len() < 2 << 20));
-	let (entries, torn) = read_index(&made.concat());
+	let mut encoded: Vec<Vec<u8>> = (0..20).filter_map(|number| records.add(&of(number))).collect();
+	encoded.extend(records.rest());
+	assert!(encoded.len() > 4 && encoded.iter().all(|record| record.len() < 2 << 20));
+	let (entries, torn) = read_index(&encoded.concat());
 	let offsets: Vec<u64> = entries.iter().map(|entry| entry.offset).collect();
 	assert_eq!((offsets, torn), ((0..20).collect(), 0));
-	assert_eq!(index(&entries), made.concat());
+	assert_eq!(index(&entries), encoded.concat());
 	assert_eq!(records.rest(), None);
 }
