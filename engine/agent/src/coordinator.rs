@@ -184,8 +184,8 @@ fn listen(listener: &TcpListener, critical_path: &Arc<Mutex<CriticalPath>>, key:
 fn admit(
 	stream: TcpStream,
 	critical_path: &Mutex<CriticalPath>,
-	own: &str,
-	ours: &str,
+	expected_key: &str,
+	expected_job: &str,
 ) -> Result<(), FrameError> {
 	stream.set_read_timeout(Some(SILENCE))?;
 	stream.set_write_timeout(Some(SILENCE))?;
@@ -193,7 +193,7 @@ fn admit(
 	let Message::Join { key, job, node } = frame::read(&mut from)? else {
 		return Err(FrameError::Magic);
 	};
-	if frame::same(&key, own) && job == ours {
+	if frame::same(&key, expected_key) && job == expected_job {
 		return serve(&mut from, critical_path, &node);
 	}
 	let reason = "the key is wrong, or the job".to_owned();

@@ -152,8 +152,8 @@ fn is_inside(stack: &[Frame], images: &[Image], in_system_call: bool) -> bool {
 /// In a call of the door that somebody put into it who has died meanwhile: no other may begin before it ends.
 fn is_called(stack: &[Frame], images: &[Image], returns: u64) -> bool {
 	stack.windows(2).any(|pair| {
-		let ours = pair[0].image.is_some_and(|at| images[at].is_named(OURS));
-		ours && pair[1].pc + 1 == returns
+		let in_runtime = pair[0].image.is_some_and(|at| images[at].is_named(OURS));
+		in_runtime && pair[1].pc + 1 == returns
 	})
 }
 

@@ -37,13 +37,13 @@ fn jump(row: &[u8]) -> Jump {
 /// Writes them, or takes them away again. Code that is not as it was in the program's file is let alone.
 pub fn write(
 	jumps: &[Jump],
-	there: bool,
+	install: bool,
 	threads: &Threads,
 	memory: &Memory,
 	until: Instant,
 ) -> Result<(), AttachError> {
 	for Jump { at, before, after } in jumps {
-		let (old, new) = if there { (before, after) } else { (after, before) };
+		let (old, new) = if install { (before, after) } else { (after, before) };
 		if memory.read(*at, JUMP).map_err(AttachError::Memory)? == old {
 			step_out(*at, threads, until)?;
 			memory.write(*at, new).map_err(AttachError::Memory)?;

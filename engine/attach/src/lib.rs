@@ -195,7 +195,7 @@ impl Work<'_> {
 	}
 
 	/// With all threads stopped.
-	fn write(&self, jumps: &[Jump], there: bool) -> Result<(), AttachError> {
+	fn write(&self, jumps: &[Jump], install: bool) -> Result<(), AttachError> {
 		if jumps.is_empty() {
 			return Ok(());
 		}
@@ -204,7 +204,7 @@ impl Work<'_> {
 		while threads.unstopped().next().is_some() && Instant::now() < self.until {
 			threads.stop(self.until)?; // one that waits in the kernel goes on in the midst of a function
 		}
-		jumps::write(jumps, there, &threads, &self.view.memory, self.until)
+		jumps::write(jumps, install, &threads, &self.view.memory, self.until)
 	}
 }
 

@@ -146,8 +146,8 @@ impl Threads {
 
 	/// At each that has not stopped.
 	fn look_at_all(&mut self) -> Result<(), AttachError> {
-		let asked: Vec<i32> = self.unstopped().collect();
-		asked.into_iter().try_for_each(|id| self.look(id))
+		let pending: Vec<i32> = self.unstopped().collect();
+		pending.into_iter().try_for_each(|id| self.look(id))
 	}
 
 	/// A signal that it had stopped for is delivered first: its stop is what we wait for.

@@ -114,7 +114,7 @@ impl Server {
 	}
 
 	/// A frame that breaks the protocol: said, and the connection ends.
-	pub fn wrong(&mut self, number: u64, header: Option<Header>, error: &WireError) {
+	pub fn protocol_error(&mut self, number: u64, header: Option<Header>, error: &WireError) {
 		let status = Errno::PROTO.raw_os_error() as u32;
 		match header {
 			Some(header) => self.refuse(number, &header, &Refusal::new(status, &error.to_string())),

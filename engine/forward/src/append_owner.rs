@@ -216,7 +216,7 @@ impl Server {
 				let waiting = std::mem::take(&mut file.waiting);
 				self.owner.files.remove(&id);
 				let served = waiting.into_iter().map(|(asker, _)| asker);
-				served.for_each(|asker| self.served(asker, Err(errno.into())));
+				served.for_each(|asker| self.owner_answered(asker, Err(errno.into())));
 			}
 		}
 	}
@@ -259,7 +259,7 @@ impl Server {
 
 	fn send_answers(&mut self, served: Vec<Served>) {
 		for Served { asker, answer, .. } in served {
-			self.served(asker, answer.map_err(Into::into));
+			self.owner_answered(asker, answer.map_err(Into::into));
 		}
 	}
 
@@ -286,21 +286,21 @@ impl Server {
 	/// Another server is gone: what it was to write is not written.
 	pub fn abandon_extents(&mut self, server: u64) {
 		let files = self.owner.files.iter();
-		let asked = files.filter(|(_, file)| file.askers.contains(&server));
-		let asked: Vec<Handle> = asked.map(|(id, _)| *id).collect();
-		asked
+		let affected = files.filter(|(_, file)| file.askers.contains(&server));
+		let affected: Vec<Handle> = affected.map(|(id, _)| *id).collect();
+		affected
 			.into_iter()
 			.for_each(|id| self.serve_as_owner(id, Asker::Gone(server), OwnerRequest::default()));
 	}
 
 	/// The owner of a file's end, this server or another, has answered.
-	pub fn served(&mut self, asker: Asker, answer: Result<Answer, Trouble>) {
+	pub fn owner_answered(&mut self, asker: Asker, answer: Result<Answer, Trouble>) {
 		match (asker, answer) {
 			(Asker::Local(handle), Ok(Answer::Offsets(offsets))) => {
 				self.placed(handle, Ok(offsets))
 			}
 			(Asker::Local(handle), Err(trouble)) => self.placed(handle, Err(trouble)),
-			(Asker::Cut(key), answer) => self.cut(key, answer.map(drop)),
+			(Asker::Cut(key), answer) => self.truncation_granted(key, answer.map(drop)),
 			(Asker::Peer(key), Ok(Answer::Offsets(offsets))) => {
 				self.answer(key, 0, &Reply::Reserve { offsets }, b"", 0);
 			}

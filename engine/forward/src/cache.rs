@@ -132,8 +132,8 @@ impl Cache {
 		cached.hits += 1;
 		let whole = cached.data.len() as u64 == BLOCK;
 		let (hits, next) = (cached.hits, block + 1);
-		let there = file.blocks.contains_key(&next) || file.filling.contains_key(&next);
-		let wanted = hits == REGULAR && whole && !there;
+		let is_present = file.blocks.contains_key(&next) || file.filling.contains_key(&next);
+		let wanted = hits == REGULAR && whole && !is_present;
 		if wanted { self.fill(handle, next, Vec::new(), AHEAD) } else { None }
 	}
 

@@ -404,8 +404,9 @@ fn walk(dir: &Arc<Inode>, path: &[u8], follow: bool) -> Result<(Arc<Inode>, Stat
 			b".." if above.len() == 1 => return Err(Errno::XDEV),
 			b".." => drop(above.pop()),
 			_ => {
-				let here = above.last().ok_or(Errno::XDEV)?;
-				let (next, stat) = here.lookup(&name).map_err(|errno| lookup_errno(here, errno))?;
+				let parent = above.last().ok_or(Errno::XDEV)?;
+				let (next, stat) =
+					parent.lookup(&name).map_err(|errno| lookup_errno(parent, errno))?;
 				let goes_on = follow || directory || !rest.is_empty();
 				if !(goes_on && is(&stat, FileType::Symlink)) {
 					above.push(Arc::new(next));
@@ -519,8 +520,8 @@ fn changes(wanted: &SetAttr) -> (Stat, i32) {
 		(set::ATIME_NOW, setattr::ATIME | setattr::ATIME_NOW),
 		(set::MTIME_NOW, setattr::MTIME | setattr::MTIME_NOW),
 	];
-	let asked = masks.into_iter().filter(|(which, _)| wanted.which & which != 0);
-	(stat, asked.fold(0, |mask, (_, one)| mask | one))
+	let selected = masks.into_iter().filter(|(which, _)| wanted.which & which != 0);
+	(stat, selected.fold(0, |mask, (_, bit)| mask | bit))
 }
 
 /// Journals of appends, beside the files.

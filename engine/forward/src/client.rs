@@ -99,8 +99,8 @@ impl Client {
 
 	/// What it was not told yet of a file (the root's handle: of all), at most so many, and whether there is more.
 	pub fn take_failures(&mut self, handle: Handle, most: usize) -> (Vec<Failed>, bool) {
-		let asked = |f: &Failed| handle == Handle::ROOT || f.handle == handle;
-		let (selected, others): (Vec<_>, Vec<_>) = self.ledger.drain(..).partition(asked);
+		let selects = |f: &Failed| handle == Handle::ROOT || f.handle == handle;
+		let (selected, others): (Vec<_>, Vec<_>) = self.ledger.drain(..).partition(selects);
 		let mut selected = selected.into_iter();
 		let now = selected.by_ref().take(most).collect();
 		let later: Vec<_> = selected.collect();
@@ -214,11 +214,11 @@ pub struct Reading {
 impl Reading {
 	/// So much was asked for and read of the parts from `next` on.
 	pub fn advance(&mut self, extents: &[Extent], parts: &[(u64, u64)]) {
-		for (asked, bytes) in parts {
+		for (requested, bytes) in parts {
 			let (at, within) = self.next;
 			self.lengths[at] += bytes;
 			// an extent of which a part was asked for goes on with the next part, unless the file has ended
-			let more = within + bytes < extents[at].length && bytes == asked;
+			let more = within + bytes < extents[at].length && bytes == requested;
 			self.next = if more { (at, within + bytes) } else { (at + 1, 0) };
 		}
 	}

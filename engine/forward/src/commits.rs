@@ -73,8 +73,8 @@ impl Server {
 		{
 			*left -= 1;
 			if *left == 0 {
-				let asked = pending.handle;
-				self.committed(key, asked);
+				let target = pending.handle;
+				self.committed(key, target);
 			}
 		}
 		self.pump(handle);

@@ -133,16 +133,18 @@ impl Server {
 				self.fail_with(key, trouble.status(), (0, 0), &trouble.why);
 			}
 			Done::Called(key, answer) => self.called(key, answer),
-			Done::LetGo => {}
-			Done::Known(connection, header, ours) => self.known(connection, &header, ours),
+			Done::Released => {}
+			Done::CredentialChecked(connection, header, own_credential) => {
+				self.credential_checked(connection, &header, own_credential)
+			}
 			Done::Freed(done) => self.freed(done),
 			Done::Journal(id, read) => self.journal_read(id, read),
 			Done::Journaled(id, served, written) => self.journaled(id, served, written),
 			Done::Relayed(key, id, client, answer) => self.relayed(key, id, client, answer),
 			Done::Followed(key, gave_way, cycle) => self.followed(key, gave_way, cycle),
-			Done::Asked(asker, answer) => self.served(asker, answer),
+			Done::Asked(asker, answer) => self.owner_answered(asker, answer),
 			Done::Size(handle, probe, size) => self.sized(handle, probe, size),
-			Done::Read(key, got) => self.has_read(key, got),
+			Done::Read(key, got) => self.finish_read(key, got),
 			Done::Filled(handle, block, data) => self.filled(handle, block, data),
 			Done::Synced(key, handle, result) => self.synced(key, handle, result),
 			Done::Written(handle, pieces, accesses) => {
@@ -168,7 +170,7 @@ impl Server {
 	}
 
 	/// A request's deadline has passed: it is answered. One whose data does not come is given up.
-	pub fn late(&mut self, key: Key) {
+	pub fn answer_late(&mut self, key: Key) {
 		if self.unpark(key, Errno::AGAIN) {
 			return;
 		}

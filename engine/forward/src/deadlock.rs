@@ -119,13 +119,13 @@ impl Server {
 
 	/// What processes wait for.
 	pub fn begin_awaited(&mut self, key: Key, owners: &[Holder]) {
-		let asked: HashSet<LockOwner> = owners.iter().map(LockOwner::from).collect();
+		let wanted: HashSet<LockOwner> = owners.iter().map(LockOwner::from).collect();
 		let parked = |(id, client): (&u64, &crate::client::Client)| {
 			client.parked.iter().map(|seq| (*id, *seq)).collect::<Vec<Key>>()
 		};
 		let waits = self.clients.iter().flat_map(parked).filter_map(|key| self.wait_of(key));
 		let mut locks: Vec<_> =
-			waits.filter(|wait| asked.contains(&LockOwner::from(&wait.claim))).collect();
+			waits.filter(|wait| wanted.contains(&LockOwner::from(&wait.claim))).collect();
 		locks.sort_by_key(|wait| (wait.claim.client, wait.claim.owner, wait.seq));
 		locks.truncate(limit::HOLDERS as usize);
 		self.answer(key, 0, &Reply::Awaited { locks }, b"", 0);

@@ -214,9 +214,9 @@ impl Directory {
 	pub fn link(&self, object: &Object, dir: &Object, path: &Text) -> Result<Attr> {
 		self.accesses.access(Access::Link, dir.place_of(path), 0, || {
 			let (dir, name) = parent(dir, path)?;
-			let here = rustix::fs::CWD;
+			let cwd = rustix::fs::CWD;
 			let file = proc_path(&object.place);
-			rustix::fs::linkat(here, file, &dir, name, AtFlags::SYMLINK_FOLLOW)?;
+			rustix::fs::linkat(cwd, file, &dir, name, AtFlags::SYMLINK_FOLLOW)?;
 			object.attr()
 		})
 	}
@@ -334,7 +334,7 @@ impl Directory {
 	pub fn write_now(&self, object: &Object, parts: &[&[u8]], offset: u64) -> bool {
 		match self.nearness {
 			_ if self.does_nothing() => self.write(object, parts, offset).is_ok(),
-			_ if !self.is_near(object) => false,
+			_ if !self.may_write_nowait(object) => false,
 			Nearness::Memory => self.write(object, parts, offset).is_ok(),
 			_ if parts.len() > IOV_MAX => false,
 			_ => {
@@ -355,9 +355,9 @@ impl Directory {
 
 	/// Whether it is worth a try to write without waiting.
 	pub fn may_write_now(&self, object: &Object) -> bool {
-		let near = self.is_near(object);
+		let eligible = self.may_write_nowait(object);
 		self.does_nothing()
-			|| near && (self.nearness == Nearness::Memory || self.quick_writes.is_worth())
+			|| eligible && (self.nearness == Nearness::Memory || self.quick_writes.is_worth())
 	}
 
 	/// Data is neither kept nor waited for: any amount of it is done with at once.
@@ -366,9 +366,9 @@ impl Directory {
 	}
 
 	/// A write to the file may be one that does not wait. What is refused is not recorded.
-	fn is_near(&self, object: &Object) -> bool {
-		let near = self.is_quick(object) && self.data == Data::Files;
-		near && (self.nearness == Nearness::Memory || !fathom_record::is_on())
+	fn may_write_nowait(&self, object: &Object) -> bool {
+		let eligible = self.is_quick(object) && self.data == Data::Files;
+		eligible && (self.nearness == Nearness::Memory || !fathom_record::is_on())
 	}
 
 	/// One access to the store: all these bytes, one after the other.

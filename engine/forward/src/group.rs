@@ -22,7 +22,7 @@ use crate::stripes::{Stripes, Striping, is_striped};
 pub struct Group {
 	servers: Vec<Arc<Peer>>,
 	/// Which of them is this one; none of them, if it is before the only one.
-	me: usize,
+	own_index: usize,
 	/// They share no directory, but files.
 	is_striping: bool,
 }
@@ -31,7 +31,7 @@ impl Group {
 	/// A line per server, `unix:PATH` or `tcp:HOST:PORT`, the same file for all; one of them is this server's.
 	pub fn read(
 		path: &Path,
-		mine: &[String],
+		own_addresses: &[String],
 		secrets: &Secrets,
 		name: &str,
 		is_striping: bool,
@@ -42,27 +42,28 @@ impl Group {
 			fs::read_to_string(path).map_err(|error| format!("--{option} {place}: {error}"))?;
 		let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
 		let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
-		let me = lines.iter().position(|line| mine.iter().any(|mine| mine == line));
-		let me = me.ok_or_else(|| {
+		let own_index =
+			lines.iter().position(|line| own_addresses.iter().any(|address| address == line));
+		let own_index = own_index.ok_or_else(|| {
 			format!(
 				"--{option} {place}: this server is not in it; add a line {}",
-				mine.join(" or ")
+				own_addresses.join(" or ")
 			)
 		})?;
 		let peer = |line: &&str| Peer::new(line, secrets.clone(), name).map(Arc::new);
 		let servers = lines.iter().map(peer).collect::<Result<_, _>>()?;
-		Ok(Group { servers, me, is_striping })
+		Ok(Group { servers, own_index, is_striping })
 	}
 
 	/// Before another server, which owns all.
 	pub fn before(address: &str, secrets: &Secrets, name: &str) -> Result<Group, String> {
 		let peer = Peer::new(address, secrets.clone(), name)?;
-		Ok(Group { servers: vec![Arc::new(peer)], me: 1, is_striping: false })
+		Ok(Group { servers: vec![Arc::new(peer)], own_index: 1, is_striping: false })
 	}
 
 	/// This server's number, and how many there are.
 	pub fn numbers(&self) -> (u32, u32) {
-		(self.me as u32, self.servers.len().max(self.me + 1) as u32)
+		(self.own_index as u32, self.servers.len().max(self.own_index + 1) as u32)
 	}
 
 	/// Who keeps a file's locks; None: this server.
@@ -78,7 +79,7 @@ impl Group {
 	/// Who owns a file's end; None: this server.
 	fn owner(&self, id: &Handle) -> Option<Arc<Peer>> {
 		let owner = owner_among(&self.servers, id)?;
-		(owner != self.me).then(|| self.servers[owner].clone())
+		(owner != self.own_index).then(|| self.servers[owner].clone())
 	}
 }
 
@@ -158,7 +159,7 @@ mod tests {
 			Arc::new(Peer::new(&format!("unix:/s{at}"), Secrets::default(), "").unwrap())
 		};
 		let group =
-			Group { servers: (0..count).map(peer).collect(), me: count, is_striping: false };
+			Group { servers: (0..count).map(peer).collect(), own_index: count, is_striping: false };
 		let mut files = (0..1000u64).map(|file| {
 			let mut handle = Handle::ROOT;
 			handle.0[16..24].copy_from_slice(&file.to_le_bytes());

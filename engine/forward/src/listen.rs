@@ -36,8 +36,8 @@ pub fn stop_signals() -> Result<UnixStream, String> {
 /// A socket that only this user can connect to; one that a dead server left is taken over.
 pub fn listen_unix(path: &Path) -> Result<UnixListener, String> {
 	let text = |error: io::Error| format!("--unix {}: {error}", path.display());
-	let there = connect_unix(path, LISTENS);
-	if there.is_ok() || there.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock) {
+	let probe = connect_unix(path, LISTENS);
+	if probe.is_ok() || probe.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock) {
 		return Err(format!("--unix {}: a server listens there", path.display()));
 	}
 	match fs::symlink_metadata(path) {
@@ -111,6 +111,12 @@ pub fn group(settings: &Settings) -> Result<Group, String> {
 	let unix = settings.unix.as_ref().map(|path| format!("unix:{}", path.display()));
 	let tcp = settings.tcp.as_ref().map(|address| format!("tcp:{address}"));
 	let ofi = settings.ofi.as_ref().map(|place| format!("ofi{place}"));
-	let mine: Vec<String> = unix.into_iter().chain(tcp).chain(ofi).collect();
-	Group::read(path, &mine, &settings.secrets, &settings.name, settings.striping.is_some())
+	let own_addresses: Vec<String> = unix.into_iter().chain(tcp).chain(ofi).collect();
+	Group::read(
+		path,
+		&own_addresses,
+		&settings.secrets,
+		&settings.name,
+		settings.striping.is_some(),
+	)
 }

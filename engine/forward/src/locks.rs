@@ -484,9 +484,10 @@ mod tests {
 			match next(16) {
 				0 => {
 					locks.leave(wanted.owner.client, &mut granted);
-					let mine = |other: &usize| 1 + *other as u64 % 2 == wanted.owner.client;
-					for (owner, file) in
-						(0..OWNERS).filter(mine).flat_map(|o| (0..FILES).map(move |f| (o, f)))
+					let same_client = |other: &usize| 1 + *other as u64 % 2 == wanted.owner.client;
+					for (owner, file) in (0..OWNERS)
+						.filter(same_client)
+						.flat_map(|o| (0..FILES).map(move |f| (o, f)))
 					{
 						(0..2).for_each(|kind| plain.bytes[file][kind][owner] = [0; BYTES]);
 					}

@@ -20,20 +20,20 @@ impl Server {
 			Request::Append { handle, length } => self.begin_append(key, handle, length, data),
 			Request::Read { handle, extents } => self.begin_read(key, handle, extents),
 			Request::Commit { handle, level } => self.begin_commit(key, handle, level),
-			Request::GetAttr { handle } => self.whole(key, handle),
+			Request::GetAttr { handle } => self.enqueue_whole(key, handle),
 			Request::SetAttr { handle, ref set } => {
 				let resized = set.which & set::SIZE != 0;
-				self.may_resize(key, handle, resized).and_then(|()| self.whole(key, handle))
+				self.may_resize(key, handle, resized).and_then(|()| self.enqueue_whole(key, handle))
 			}
-			Request::Ping {} => self.at_once(key, &Reply::Ping {}, 0, b""),
+			Request::Ping {} => self.answer_now(key, &Reply::Ping {}, 0, b""),
 			Request::Status {} => {
 				let status = self.status_json();
-				self.at_once(key, &Reply::Status {}, 0, status.as_bytes())
+				self.answer_now(key, &Reply::Status {}, 0, status.as_bytes())
 			}
 			Request::Record { begin } => self.begin_record(key, begin != 0, &data.0[data.1..]),
 			Request::Release { handle } => {
 				self.release(key, handle);
-				self.at_once(key, &Reply::Release {}, 0, b"")
+				self.answer_now(key, &Reply::Release {}, 0, b"")
 			}
 			Request::Gaps { handle, from } => {
 				let asker = Asker::Gaps(key, from);
@@ -67,7 +67,13 @@ impl Server {
 		}
 	}
 
-	fn at_once(&mut self, key: Key, reply: &Reply, flags: u32, data: &[u8]) -> Result<(), Errno> {
+	fn answer_now(
+		&mut self,
+		key: Key,
+		reply: &Reply,
+		flags: u32,
+		data: &[u8],
+	) -> Result<(), Errno> {
 		self.answer(key, flags, reply, data, 0);
 		Ok(())
 	}
@@ -81,7 +87,7 @@ impl Server {
 	}
 
 	/// A request on a whole file takes its place in the file's order.
-	fn whole(&mut self, key: Key, handle: Handle) -> Result<(), Errno> {
+	fn enqueue_whole(&mut self, key: Key, handle: Handle) -> Result<(), Errno> {
 		self.object(key, handle)?;
 		self.enqueue(key, handle, Access::Whole, Vec::new());
 		Ok(())
@@ -127,7 +133,7 @@ impl Server {
 	}
 
 	/// The owner of the file's end knows of a truncation, or refuses it.
-	pub fn cut(&mut self, key: Key, known: Result<(), Trouble>) {
+	pub fn truncation_granted(&mut self, key: Key, known: Result<(), Trouble>) {
 		let Some(pending) = self.pending(key) else { return };
 		let (handle, request) = (pending.handle, pending.request.clone());
 		let doing = std::mem::replace(&mut pending.doing, Doing::Simple);
@@ -312,7 +318,8 @@ impl Server {
 		if let Some(pending) = self.pending(key) {
 			pending.doing = Doing::Truncating(Box::new(reply));
 		}
-		let resized = self.may_resize(key, handle, true).and_then(|()| self.whole(key, handle));
+		let resized =
+			self.may_resize(key, handle, true).and_then(|()| self.enqueue_whole(key, handle));
 		if let Err(errno) = resized {
 			self.release(key, handle);
 			self.fail(key, errno, (0, 0));
@@ -325,7 +332,7 @@ impl Server {
 			return self.answer(key, 0, &reply, b"", 0);
 		}
 		self.set_doing(key, Doing::AwaitingWrites(Box::new(reply)));
-		if let Err(errno) = self.whole(key, handle) {
+		if let Err(errno) = self.enqueue_whole(key, handle) {
 			self.fail(key, errno, (0, 0));
 		}
 	}

@@ -41,11 +41,11 @@ impl Overlaps {
 	) -> impl Iterator<Item = Number> + 'a {
 		extents.iter().flat_map(move |extent| {
 			let from = extent.offset.saturating_sub(self.longest);
-			let near = self.extents.range((from, 0)..(extent.end(), 0)).rev();
+			let candidates = self.extents.range((from, 0)..(extent.end(), 0)).rev();
 			let meets = move |(_, (end, written)): &(_, &(u64, bool))| {
 				*end > extent.offset && (writes || *written)
 			};
-			near.filter(meets).map(|((_, number), _)| *number)
+			candidates.filter(meets).map(|((_, number), _)| *number)
 		})
 	}
 }

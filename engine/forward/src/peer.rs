@@ -200,7 +200,7 @@ impl Peer {
 		let (mut seq, mut pause, mut again) = (None, PAUSE.0, false);
 		loop {
 			let mut sent = false;
-			let asked = self.link(deadline).and_then(|mut link| {
+			let outcome = self.link(deadline).and_then(|mut link| {
 				// larger than any before on this connection, as it was taken after it
 				let seq = *seq.get_or_insert_with(|| self.seq.fetch_add(1, Ordering::Relaxed) + 1);
 				sent = true;
@@ -208,7 +208,7 @@ impl Peer {
 				self.put_back(link);
 				Ok(response)
 			});
-			let error = match asked {
+			let error = match outcome {
 				Ok(response) => {
 					self.away.store(false, Ordering::Relaxed);
 					self.answered();
@@ -351,8 +351,8 @@ impl Peer {
 		deadline: Instant,
 	) -> Result<(), CallError> {
 		let credential = munge.seal(&challenge.statement(CLIENT)).map_err(|why| refused(&why))?;
-		let ours = Request::Munge { credential: credential.as_str().into() };
-		let response = link.ask((self.id, 0), Question::of(&ours), deadline)?;
+		let request = Request::Munge { credential: credential.as_str().into() };
+		let response = link.ask((self.id, 0), Question::of(&request), deadline)?;
 		let Reply::Munge { credential, .. } = &response.reply else {
 			return Err(Errno::PROTO.into());
 		};

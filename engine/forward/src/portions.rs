@@ -30,8 +30,8 @@ impl Stretch<'_> {
 pub struct Portion<'a> {
 	/// The stretch's number.
 	stretch: usize,
-	/// In the server's file.
-	there: Extent,
+	/// Its bytes in the server's file.
+	target: Extent,
 	/// In the file as programs know it.
 	ranges: Vec<Extent>,
 	data: Vec<&'a [u8]>,
@@ -41,11 +41,11 @@ pub struct Portion<'a> {
 impl<'a> Portion<'a> {
 	/// All of it, in a file that the server has whole.
 	pub fn whole(number: usize, stretch: &Stretch<'a>) -> Portion<'a> {
-		let there = Extent { offset: stretch.offset, length: stretch.length() as u64 };
+		let target = Extent { offset: stretch.offset, length: stretch.length() as u64 };
 		Portion {
 			stretch: number,
-			there,
-			ranges: vec![there],
+			target,
+			ranges: vec![target],
 			data: stretch.parts.clone(),
 			callers: stretch.callers.clone(),
 		}
@@ -61,7 +61,7 @@ impl<'a> Portion<'a> {
 		};
 		Portion {
 			stretch: number,
-			there: share.extent(),
+			target: share.extent(),
 			ranges: share.parts.iter().map(range).collect(),
 			data: share.parts.iter().flat_map(|part| cut(&stretch.parts, *part)).collect(),
 			callers: share.parts.iter().flat_map(callers).collect(),
@@ -73,7 +73,7 @@ impl<'a> Portion<'a> {
 fn requests<'a, 'b>(portions: &'b [Portion<'a>]) -> Vec<&'b [Portion<'a>]> {
 	let (mut cuts, mut begin, mut bytes, mut callers) = (Vec::new(), 0, 0, 0);
 	for (at, portion) in portions.iter().enumerate() {
-		let (more, by) = (portion.there.length, portion.callers.len());
+		let (more, by) = (portion.target.length, portion.callers.len());
 		let is_full = at - begin == limit::EXTENTS as usize
 			|| bytes + more > u64::from(limit::DATA)
 			|| callers + by > MOST_CALLERS;
@@ -95,20 +95,20 @@ pub fn write_portions(
 	is_away: &impl Fn() -> bool,
 ) -> Vec<(usize, Extent, Trouble)> {
 	let mut failed = Vec::new();
-	for some in requests(portions) {
-		let callers = some.iter().flat_map(|portion| portion.callers.iter().copied()).collect();
+	for batch in requests(portions) {
+		let callers = batch.iter().flat_map(|portion| portion.callers.iter().copied()).collect();
 		fathom_record::puts_together(|| fathom_record::joined(callers));
-		let data: Vec<&[u8]> = some.iter().flat_map(|portion| portion.data.clone()).collect();
-		let extents: Vec<Extent> = some.iter().map(|portion| portion.there).collect();
+		let data: Vec<&[u8]> = batch.iter().flat_map(|portion| portion.data.clone()).collect();
+		let extents: Vec<Extent> = batch.iter().map(|portion| portion.target).collect();
 		let Err(trouble) = write(&extents, &data) else { continue };
 		// what a server that answers has refused is some of it
-		if some.len() > 1 && !is_away() {
-			for one in some {
-				failed.extend(write_portions(std::slice::from_ref(one), write, is_away));
+		if batch.len() > 1 && !is_away() {
+			for portion in batch {
+				failed.extend(write_portions(std::slice::from_ref(portion), write, is_away));
 			}
 			continue;
 		}
-		let ranges = some.iter().flat_map(|p| p.ranges.iter().map(|range| (p.stretch, *range)));
+		let ranges = batch.iter().flat_map(|p| p.ranges.iter().map(|range| (p.stretch, *range)));
 		failed.extend(ranges.map(|(stretch, range)| (stretch, range, trouble.clone())));
 	}
 	failed

@@ -224,9 +224,9 @@ impl Server {
 			return true;
 		}
 		if oldest {
-			let there = bytes.min(self.pool_free);
-			self.pool_free -= there;
-			self.overdrawn += bytes - there;
+			let available = bytes.min(self.pool_free);
+			self.pool_free -= available;
+			self.overdrawn += bytes - available;
 			*self.used.entry(key.0).or_default() += bytes;
 		} else if self.exceeds_quota(key.0, bytes) {
 			self.over_quota.entry(key.0).or_default().insert(place);
@@ -257,7 +257,7 @@ impl Server {
 	/// Requests of a client that waited for its own to be done.
 	fn resume_over_quota(&mut self, client: u64) {
 		while let Some(first) = self.over_quota.get_mut(&client).and_then(BTreeSet::pop_first) {
-			self.go_on(first.1);
+			self.resume(first.1);
 			if self.over_quota.get(&client).is_some_and(|over_quota| over_quota.contains(&first)) {
 				return; // still no room
 			}
@@ -274,17 +274,17 @@ impl Server {
 				.get_mut(&oldest.1.0)
 				.is_some_and(|over_quota| over_quota.remove(&oldest))
 		{
-			self.go_on(oldest.1);
+			self.resume(oldest.1);
 		}
 		while let Some(first) = self.waiting_for_pool.pop_first() {
-			self.go_on(first.1);
+			self.resume(first.1);
 			if self.waiting_for_pool.contains(&first) {
 				break; // still no room
 			}
 		}
 	}
 
-	fn go_on(&mut self, key: Key) {
+	fn resume(&mut self, key: Key) {
 		match self.pending(key).map(|p| &p.doing) {
 			Some(Doing::Reading(_)) => self.read_on(key),
 			Some(Doing::Writing(_)) => self.pull(key),

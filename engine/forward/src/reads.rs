@@ -117,7 +117,7 @@ impl Server {
 		parts.iter().map(&mut read).collect()
 	}
 
-	pub fn has_read(&mut self, key: Key, got: ReadFrame) {
+	pub fn finish_read(&mut self, key: Key, got: ReadFrame) {
 		let ReadFrame { mut frame, parts, error, compressed, held } = got;
 		let moved: u64 = parts.iter().map(|(_, bytes)| bytes).sum();
 		self.count.read += moved;
@@ -129,7 +129,7 @@ impl Server {
 			let range = (extent.offset, extent.length);
 			return self.fail_with(key, trouble.status(), range, &trouble.why);
 		}
-		let short = parts.iter().any(|(asked, bytes)| bytes < asked);
+		let short = parts.iter().any(|(requested, bytes)| bytes < requested);
 		if short && self.files.get(&handle).is_some_and(|file| file.queue.again(key)) {
 			self.free(key.0, held);
 			return self.pump(handle);

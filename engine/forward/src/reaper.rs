@@ -39,7 +39,7 @@ impl Server {
 	}
 
 	/// Files that are held less: the server that holds them for us is told, and removed ones may be over.
-	pub fn let_go(&mut self) {
+	pub fn release_unheld(&mut self) {
 		let left = std::mem::take(&mut self.files.left);
 		let mut over: Vec<Handle> = left.iter().map(|(object, _)| object.handle()).collect();
 		self.tell_holders(left);
@@ -55,7 +55,7 @@ impl Server {
 		if !ended.is_empty() {
 			let work = move |_: &Store| {
 				drop(ended);
-				Done::LetGo
+				Done::Released
 			};
 			self.workers.give(Purpose::default(), Box::new(work));
 		}
@@ -68,7 +68,7 @@ impl Server {
 			let workers = self.workers_of(&object.handle());
 			let work = move |store: &Store| {
 				store.release(&object, times);
-				Done::LetGo
+				Done::Released
 			};
 			workers.give(Purpose::default(), Box::new(work));
 		}

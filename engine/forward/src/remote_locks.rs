@@ -156,7 +156,7 @@ impl Server {
 			self.call(move || {
 				// one that cannot be told finds out: this server asks it no more
 				let _ = peer.call(&Request::Unlock { handle, claim }, deadline);
-				Done::LetGo
+				Done::Released
 			});
 		}
 	}
@@ -180,7 +180,7 @@ impl Server {
 			let deadline = Instant::now() + lease / 4;
 			self.call(move || {
 				let _ = peer.call(&Request::Ping {}, deadline);
-				Done::LetGo
+				Done::Released
 			});
 		}
 		lost.dedup();
@@ -193,9 +193,9 @@ impl Server {
 		);
 		let of =
 			|c: &crate::connection::Connection| matches!(c.stage, Stage::Known(id) if id == client);
-		let theirs = self.connections.iter().filter(|(_, connection)| of(connection));
-		let theirs: Vec<u64> = theirs.map(|(number, _)| *number).collect();
+		let numbers = self.connections.iter().filter(|(_, connection)| of(connection));
+		let numbers: Vec<u64> = numbers.map(|(number, _)| *number).collect();
 		self.give_locks_back(client);
-		theirs.into_iter().for_each(|number| self.close(number));
+		numbers.into_iter().for_each(|number| self.close(number));
 	}
 }

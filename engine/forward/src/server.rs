@@ -93,9 +93,9 @@ pub enum Done {
 	/// A wait for a lock was followed.
 	Followed(Key, bool, Option<Cycle>),
 	/// What munged said of a connection's client: our own credential, or why it is refused.
-	Known(u64, Header, Result<String, String>),
+	CredentialChecked(u64, Header, Result<String, String>),
 	/// Files are not held any more: other servers were told, or they were closed.
-	LetGo,
+	Released,
 	/// The data of removed files.
 	Freed(Vec<(Orphan, Result<(), Trouble>)>),
 }
@@ -333,7 +333,7 @@ impl Server {
 			for connection in std::mem::take(&mut self.resumed) {
 				self.receive(connection);
 			}
-			self.let_go();
+			self.release_unheld();
 			self.relay_again();
 			self.follow_waits();
 			self.expire();
@@ -416,7 +416,7 @@ impl Server {
 				Received::Frame(header, body) => self.frame(number, &header, body),
 				Received::Nothing => break,
 				Received::Closed => return self.close(number),
-				Received::Wrong(error, header) => self.wrong(number, header, &error),
+				Received::Wrong(error, header) => self.protocol_error(number, header, &error),
 			}
 			self.finish_inline();
 		}
@@ -435,27 +435,35 @@ impl Server {
 		match (header.kind, known) {
 			(kind::DATA, Some(client)) if client == header.client => {
 				connection.pulled = connection.pulled.saturating_sub(1);
-				match self.plain(number, header, body) {
+				match self.decompressed_part(number, header, body) {
 					Ok((at, body)) => self.data((client, header.seq), at, body),
-					Err(error) => self.wrong(number, Some(*header), &error),
+					Err(error) => self.protocol_error(number, Some(*header), &error),
 				}
 			}
 			(kind::REQUEST, _) => match Request::decode(header.op, &body) {
-				Err(error) => self.wrong(number, Some(*header), &error),
+				Err(error) => self.protocol_error(number, Some(*header), &error),
 				Ok((request, hints, at)) => match known {
 					None => self.greet(number, header, request, &hints),
 					Some(client) if client == header.client && header.seq > 0 => {
 						self.request(number, header, request, hints, (body, at));
 					}
-					_ => self.wrong(number, Some(*header), &WireError::Impossible("a client")),
+					_ => self.protocol_error(
+						number,
+						Some(*header),
+						&WireError::Impossible("a client"),
+					),
 				},
 			},
-			_ => self.wrong(number, Some(*header), &WireError::Impossible("a frame of that kind")),
+			_ => self.protocol_error(
+				number,
+				Some(*header),
+				&WireError::Impossible("a frame of that kind"),
+			),
 		}
 	}
 
 	/// Where a part of the data belongs, and the part behind 8 bytes, as it was before it was compressed.
-	fn plain(
+	fn decompressed_part(
 		&mut self,
 		number: u64,
 		header: &Header,
@@ -494,10 +502,18 @@ impl Server {
 		};
 		let retry = header.flags & flag::RETRY != 0;
 		if client.unanswered() >= limit::WINDOW as usize {
-			return self.wrong(number, Some(*header), &WireError::Impossible("so many requests"));
+			return self.protocol_error(
+				number,
+				Some(*header),
+				&WireError::Impossible("so many requests"),
+			);
 		}
 		if !retry && header.seq <= connection.last_seq {
-			return self.wrong(number, Some(*header), &WireError::Impossible("an old seq"));
+			return self.protocol_error(
+				number,
+				Some(*header),
+				&WireError::Impossible("an old seq"),
+			);
 		}
 		let oldest = client.highest.saturating_sub(u64::from(limit::WINDOW));
 		if retry && header.seq <= oldest {
@@ -526,12 +542,12 @@ impl Server {
 			self.unpark((key.0, seq), Errno::AGAIN);
 		}
 		if !self.try_fast_path(number, header, &request, &hints, &data.0[data.1..]) {
-			self.take_on(number, header, request, hints, data);
+			self.accept_request(number, header, request, hints, data);
 		}
 	}
 
 	/// A request whose answer may have to wait.
-	fn take_on(
+	fn accept_request(
 		&mut self,
 		number: u64,
 		header: &Header,
@@ -626,7 +642,7 @@ impl Server {
 			self.deadlines.pop_first();
 			if self.pending(key).is_some_and(|p| p.due <= now && p.answered().is_none()) {
 				self.count.late += 1;
-				self.late(key);
+				self.answer_late(key);
 			}
 		}
 		if now - self.last_sweep < TICK {

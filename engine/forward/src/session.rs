@@ -106,17 +106,22 @@ impl Server {
 			Purpose::default(),
 			Box::new(move |_| {
 				let known = munge.check(&credential, &challenge.statement(CLIENT));
-				let ours = known.and_then(|()| munge.seal(&challenge.statement(SERVER)));
-				Done::Known(id, header, ours)
+				let own_credential = known.and_then(|()| munge.seal(&challenge.statement(SERVER)));
+				Done::CredentialChecked(id, header, own_credential)
 			}),
 		);
 		Ok(())
 	}
 
-	/// munged has said whose it is, and who we are.
-	pub fn known(&mut self, id: u64, header: &Header, ours: Result<String, String>) {
-		let ours = ours.map_err(|why| Refusal::new(status::REFUSED, &why));
-		let outcome = ours.and_then(|credential| {
+	/// munged has checked the client's credential, and made our own.
+	pub fn credential_checked(
+		&mut self,
+		id: u64,
+		header: &Header,
+		own_credential: Result<String, String>,
+	) {
+		let own_credential = own_credential.map_err(|why| Refusal::new(status::REFUSED, &why));
+		let outcome = own_credential.and_then(|credential| {
 			self.enter(id, header, Hints::default(), |session| Reply::Munge {
 				session,
 				credential: credential.as_str().into(),

@@ -51,7 +51,7 @@ pub fn write(
 	let begin = first.offset;
 	let mut span = vec![0; (last.extent().end() - begin) as usize];
 	fathom_record::works_for(purpose);
-	let there = store.read(object, &mut span, begin)?; // behind the end of the file are zeros
+	let bytes_read = store.read(object, &mut span, begin)?; // behind the end of the file are zeros
 	for run in group {
 		let mut at = (run.offset - begin) as usize;
 		for part in &run.parts {
@@ -61,8 +61,8 @@ pub fn write(
 	}
 	begins();
 	let done = store.write(object, &[&span], begin);
-	if done.is_err() && there < span.len() {
-		cut_back(store, object, begin + there as u64);
+	if done.is_err() && bytes_read < span.len() {
+		cut_back(store, object, begin + bytes_read as u64);
 	}
 	done
 }

@@ -19,23 +19,26 @@ use crate::stripes::{
 
 type Result<T> = std::result::Result<T, Trouble>;
 
-/// The same of several servers, at once.
-fn all<T: Send, S: Sync>(each: &[S], work: impl Fn(&S) -> Result<T> + Sync) -> Vec<Result<T>> {
-	if let [one] = each {
-		return vec![work(one)];
+/// Runs `work` on all items at once, each on a thread of its own.
+fn run_on_all<T: Send, S: Sync>(
+	items: &[S],
+	work: impl Fn(&S) -> Result<T> + Sync,
+) -> Vec<Result<T>> {
+	if let [item] = items {
+		return vec![work(item)];
 	}
 	let purpose = fathom_record::works_for_what();
 	let (work, lost) = (&work, || Err(Errno::IO.into()));
 	thread::scope(|scope| {
-		let for_one = |one| {
+		let for_one = |item| {
 			let purpose = purpose.clone();
 			let begun = thread::Builder::new().spawn_scoped(scope, move || {
 				fathom_record::works_for(purpose);
-				work(one)
+				work(item)
 			});
-			begun.map_err(|_| work(one)) // no thread is to be had: one after the other
+			begun.map_err(|_| work(item)) // no thread is to be had: one after the other
 		};
-		let threads: Vec<_> = each.iter().map(for_one).collect();
+		let threads: Vec<_> = items.iter().map(for_one).collect();
 		let done = |thread: std::result::Result<ScopedJoinHandle<'_, Result<T>>, Result<T>>| {
 			thread.map_or_else(|done| done, |thread| thread.join().unwrap_or_else(|_| lost()))
 		};
@@ -58,7 +61,7 @@ impl Stripes {
 	pub fn with_data(&self, attr: Attr, layout: &Layout) -> Result<Attr> {
 		let mut whole = bare(attr);
 		let servers = layout.servers();
-		let data_files = all(&servers, |server| self.look(layout, *server));
+		let data_files = run_on_all(&servers, |server| self.look(layout, *server));
 		for (server, data_file) in servers.iter().zip(data_files) {
 			let Some((_, attr)) = data_file? else { continue };
 			whole.size = whole.size.max(layout.end(*server, attr.size));
@@ -133,17 +136,18 @@ impl Stripes {
 	pub fn read(&self, object: &Object, extents: &[Extent], into: &mut [u8]) -> Result<Vec<usize>> {
 		let layout = object.layout()?;
 		let starts = starts(extents);
-		let mut of_servers: BTreeMap<usize, Vec<(usize, Share)>> = BTreeMap::new();
+		let mut by_server: BTreeMap<usize, Vec<(usize, Share)>> = BTreeMap::new();
 		for (at, extent) in extents.iter().enumerate() {
 			for share in layout.shares(extent.offset, extent.length as usize) {
-				of_servers.entry(share.server).or_default().push((at, share));
+				by_server.entry(share.server).or_default().push((at, share));
 			}
 		}
-		let asked: Vec<_> = of_servers.into_iter().collect();
-		let responses = all(&asked, |(server, shares)| self.read_shares(&layout, *server, shares));
+		let per_server: Vec<_> = by_server.into_iter().collect();
+		let responses =
+			run_on_all(&per_server, |(server, shares)| self.read_shares(&layout, *server, shares));
 		into.fill(0);
 		let (mut ends, mut absent) = (vec![0; extents.len()], true);
-		for ((_, shares), response) in asked.iter().zip(responses) {
+		for ((_, shares), response) in per_server.iter().zip(responses) {
 			let Some(pieces) = response? else { continue };
 			absent = false;
 			for ((extent, share), data) in shares.iter().zip(pieces) {
@@ -166,11 +170,11 @@ impl Stripes {
 			self.at_home(object, |handle| Request::GetAttr { handle })?; // it may be removed
 		}
 		let size = self.with_data(Attr::default(), &layout)?.size;
-		let there = |(extent, end): (&Extent, &usize)| {
-			let there = usize::try_from(size.saturating_sub(extent.offset)).unwrap_or(usize::MAX);
-			there.clamp(*end, extent.length as usize)
+		let present = |(extent, end): (&Extent, &usize)| {
+			let present = usize::try_from(size.saturating_sub(extent.offset)).unwrap_or(usize::MAX);
+			present.clamp(*end, extent.length as usize)
 		};
-		Ok(extents.iter().zip(&ends).map(there).collect())
+		Ok(extents.iter().zip(&ends).map(present).collect())
 	}
 
 	/// The bytes of each share; None: the server has no data of the file.
@@ -201,15 +205,15 @@ impl Stripes {
 	/// Ranges of each stretch that failed, and why. Each server is asked once, for all that it has.
 	pub fn write(&self, object: &Object, stretches: &[Stretch<'_>]) -> Result<Vec<FailedRanges>> {
 		let layout = object.layout()?;
-		let mut of_servers: BTreeMap<usize, Vec<Portion<'_>>> = BTreeMap::new();
+		let mut by_server: BTreeMap<usize, Vec<Portion<'_>>> = BTreeMap::new();
 		for (number, stretch) in stretches.iter().enumerate() {
 			for share in layout.shares(stretch.offset, stretch.length()) {
-				let portions = of_servers.entry(share.server).or_default();
+				let portions = by_server.entry(share.server).or_default();
 				portions.push(Portion::of(number, stretch, share));
 			}
 		}
-		let asked: Vec<_> = of_servers.into_iter().collect();
-		let written = all(&asked, |(server, portions)| {
+		let per_server: Vec<_> = by_server.into_iter().collect();
+		let written = run_on_all(&per_server, |(server, portions)| {
 			let write = |extents: &[Extent], data: &[&[u8]]| {
 				let request = |handle| Request::Write { handle, extents: extents.to_vec() };
 				self.at_data((&layout, *server, true), request, data).map(drop)
@@ -224,7 +228,7 @@ impl Stripes {
 	pub fn truncate(&self, layout: &Layout, size: u64) -> Result<()> {
 		let last = size.checked_sub(1).map(|last| layout.place(last).0);
 		let servers = layout.servers();
-		let done = all(&servers, |server| {
+		let done = run_on_all(&servers, |server| {
 			let set = SetAttr {
 				which: set::SIZE,
 				size: layout.most(*server, size),
@@ -239,8 +243,9 @@ impl Stripes {
 	pub fn set_times(&self, layout: &Layout, set: &SetAttr) -> Result<()> {
 		let servers = layout.servers();
 		let request = |handle| Request::SetAttr { handle, set: set.clone() };
-		let done =
-			all(&servers, |server| self.at_data((layout, *server, false), request, &[]).map(drop));
+		let done = run_on_all(&servers, |server| {
+			self.at_data((layout, *server, false), request, &[]).map(drop)
+		});
 		done.into_iter().collect()
 	}
 
@@ -251,7 +256,7 @@ impl Stripes {
 		is_synced(&home)?;
 		let Ok(layout) = object.layout() else { return Ok(()) };
 		let servers = layout.servers();
-		let done = all(&servers, |server| {
+		let done = run_on_all(&servers, |server| {
 			match self.at_data((&layout, *server, false), request, &[])? {
 				Some(response) => is_synced(&response.reply),
 				None => Ok(()),
@@ -264,8 +269,9 @@ impl Stripes {
 	pub fn stat_fs(&self, _any: &Object) -> Result<Reply> {
 		let servers: Vec<usize> = (0..self.peers.len()).collect();
 		let request = Request::StatFs { handle: OWN_ROOT };
-		let replies =
-			all(&servers, |server| self.ask(*server, &request, &[]).map(|response| response.reply));
+		let replies = run_on_all(&servers, |server| {
+			self.ask(*server, &request, &[]).map(|response| response.reply)
+		});
 		let mut sum = None;
 		for reply in replies {
 			sum = Some(match (sum, reply?) {
@@ -286,7 +292,7 @@ impl Stripes {
 				answered => answered.map(drop),
 			}
 		};
-		all(&servers, |server| gone(*server, DATA)).into_iter().collect::<Result<()>>()?;
+		run_on_all(&servers, |server| gone(*server, DATA)).into_iter().collect::<Result<()>>()?;
 		self.data.forget(|(id, _)| *id == layout.id);
 		gone(0, FILES)
 	}

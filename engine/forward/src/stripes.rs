@@ -139,13 +139,13 @@ impl Stripes {
 		object: &Object,
 		request: impl Fn(Handle) -> Request,
 	) -> Result<(Reply, bool)> {
-		let mut asked = self.ask(0, &request(object.home), &[]);
+		let mut answer = self.ask(0, &request(object.home), &[]);
 		for _ in 1..TRIES {
-			let (true, Some(layout)) = (is_stale(&asked), object.layout) else { break };
+			let (true, Some(layout)) = (is_stale(&answer), object.layout) else { break };
 			self.find(&layout)?;
-			asked = self.ask(0, &request(object.home), &[]);
+			answer = self.ask(0, &request(object.home), &[]);
 		}
-		asked.map(|response| (response.reply, response.more))
+		answer.map(|response| (response.reply, response.more))
 	}
 
 	/// The first server is made to know a file again, by its id.
@@ -179,8 +179,9 @@ impl Stripes {
 		let why = "it stands for no striped file, but lies where only such may";
 		let layout = layout.map_err(|()| Trouble::new(Errno::BADMSG, why.to_owned()))?;
 		if layout.of as usize > self.peers.len() {
-			let (of, here) = (layout.of, self.peers.len());
-			let why = format!("it is striped over some of {of} servers; --stripe names {here}");
+			let (of, configured) = (layout.of, self.peers.len());
+			let why =
+				format!("it is striped over some of {of} servers; --stripe names {configured}");
 			return Err(Trouble::new(Errno::NODEV, why));
 		}
 		self.layouts.put(home, layout);

@@ -245,7 +245,9 @@ impl Server {
 			Done::Resolved(question, _) => self.waiters(question),
 			Done::Attr(keys, _) => keys.clone(),
 			Done::Filled(handle, block, _) => self.cache.waiting(handle, *block),
-			Done::LetGo | Done::Freed(_) | Done::Followed(..) | Done::Known(..) => return,
+			Done::Released | Done::Freed(_) | Done::Followed(..) | Done::CredentialChecked(..) => {
+				return;
+			}
 		};
 		for key in keys {
 			if let Some(pending) = self.pending(key) {

@@ -65,9 +65,9 @@ impl UpstreamStore {
 
 	/// About these. A server that was started anew is made to know them again, as the files that they were.
 	fn ask_about(&self, objects: &[&Object], question: Question<'_>) -> Result<Response> {
-		let asked = self.put(question);
-		if !is_stale(&asked) {
-			return asked;
+		let answer = self.put(question);
+		if !is_stale(&answer) {
+			return answer;
 		}
 		for object in objects {
 			let path = object.path.clone();
@@ -75,7 +75,7 @@ impl UpstreamStore {
 			match self.ask(&request).map(|response| response.reply) {
 				Ok(Reply::Lookup { handle, .. }) if handle == object.handle => {}
 				Err(trouble) if trouble.errno != Errno::NOENT => return Err(trouble),
-				_ => return asked, // its name is gone, or another's
+				_ => return answer, // its name is gone, or another's
 			}
 		}
 		self.put(question)
@@ -87,8 +87,8 @@ impl UpstreamStore {
 
 	/// A change of names.
 	fn change_names(&self, objects: &[&Object], request: &Request, had: Errno) -> Result<()> {
-		let asked = self.ask_about(objects, Question::of(request));
-		unless_done(asked.map(|response| response.reply), had)
+		let answer = self.ask_about(objects, Question::of(request));
+		unless_done(answer.map(|response| response.reply), had)
 	}
 
 	pub fn lookup(&self, dir: &Object, path: &Text, nofollow: bool) -> Result<(Object, Attr)> {
@@ -134,8 +134,8 @@ impl UpstreamStore {
 	pub fn set_attr(&self, object: &Object, wanted: &SetAttr, granted: bool) -> Result<Attr> {
 		let request = Request::SetAttr { handle: object.handle, set: wanted.clone() };
 		let hints = &shared(granted);
-		let asked = self.ask_about(&[object], Question { hints, ..Question::of(&request) });
-		match asked?.reply {
+		let answer = self.ask_about(&[object], Question { hints, ..Question::of(&request) });
+		match answer?.reply {
 			Reply::SetAttr { attr } => Ok(attr),
 			_ => mismatch(),
 		}

@@ -58,14 +58,15 @@ fn may_jump(at: u64, bytes: &[u8], into: &[Range<u64>]) -> bool {
 	let lies = |next: usize, distance: i64| {
 		lies(into, at.wrapping_add(next as u64).wrapping_add_signed(distance))
 	};
-	let short = |i: usize| bytes.get(i + 1).is_some_and(|to| lies(i + 2, i64::from(*to as i8)));
-	let near = |i: usize| {
+	let short_jump =
+		|i: usize| bytes.get(i + 1).is_some_and(|to| lies(i + 2, i64::from(*to as i8)));
+	let near_jump = |i: usize| {
 		let distance = bytes.get(i + 1..).and_then(<[u8]>::first_chunk::<4>);
 		distance.is_some_and(|to| lies(i + 5, i64::from(i32::from_le_bytes(*to))))
 	};
 	bytes.iter().enumerate().any(|(i, code)| match code {
-		0x70..=0x7f | 0xe0..=0xe3 | 0xeb => short(i),
-		0x80..=0x8f | 0xe9 => near(i), // the former behind 0x0f
+		0x70..=0x7f | 0xe0..=0xe3 | 0xeb => short_jump(i),
+		0x80..=0x8f | 0xe9 => near_jump(i), // the former behind 0x0f
 		_ => false,
 	})
 }
@@ -107,16 +108,16 @@ pub fn jump(from: u64, to: u64) -> [u8; JUMP] {
 	[0xe9, a, b, c, d]
 }
 
-/// What a function's jump leads to. Who calls from `own` or `ours`, two words each (begin, length), goes on to the
-/// `original` right behind; all others to what `slot` holds. Only r11 is used, which no call keeps.
-pub fn stub(at: u64, own: u64, ours: u64, slot: u64) -> Vec<u8> {
+/// What a function's jump leads to. A call from `group_range` or `runtime_range`, two words each (begin, length), goes on
+/// to the `original` right behind; all others go to what `slot` holds. Only r11 is used, which no call keeps.
+pub fn stub(at: u64, group_range: u64, runtime_range: u64, slot: u64) -> Vec<u8> {
 	let mut code = Vec::with_capacity(STUB);
 	let relative = |code: &mut Vec<u8>, head: &[u8], to: u64| {
 		code.extend_from_slice(head);
 		let next = at + code.len() as u64 + 4;
 		code.extend_from_slice(&(to.wrapping_sub(next) as u32).to_le_bytes());
 	};
-	for range in [own, ours] {
+	for range in [group_range, runtime_range] {
 		code.extend_from_slice(&[0x4c, 0x8b, 0x1c, 0x24]); // mov r11, [rsp]
 		relative(&mut code, &[0x4c, 0x2b, 0x1d], range); // sub r11, [range]
 		relative(&mut code, &[0x4c, 0x3b, 0x1d], range + 8); // cmp r11, [range + 8]

@@ -192,7 +192,7 @@ fn with_purpose<T>(act: impl FnOnce(&mut Purpose) -> T) -> T {
 /// From here on this thread works for this.
 pub fn works_for(purpose: Purpose) {
 	if is_on() {
-		with_purpose(|ours| *ours = purpose);
+		with_purpose(|current| *current = purpose);
 	}
 }
 

@@ -89,10 +89,10 @@ impl Modules {
 				let functions = self.frames().filter_map(|f| f.0.as_deref());
 				let symbols =
 					self.modules.iter().flat_map(|m| m.symbols.iter().map(|s| s.0.as_str()));
-				let near = |text: &&str| text.to_lowercase().contains(&name.to_lowercase());
-				let similar = some(functions.clone().chain(symbols).filter(near));
-				let there = if similar.is_empty() { some(functions) } else { similar };
-				format!("no function {name} in {programs}; there are {there}")
+				let is_similar = |text: &&str| text.to_lowercase().contains(&name.to_lowercase());
+				let similar = some(functions.clone().chain(symbols).filter(is_similar));
+				let choices = if similar.is_empty() { some(functions) } else { similar };
+				format!("no function {name} in {programs}; there are {choices}")
 			}
 			Place::Region(_) => String::new(),
 		}
@@ -167,20 +167,20 @@ fn rows(path: &Path) -> Vec<Row> {
 }
 
 /// The same file: equal, or the end of its path.
-fn is_file(source: Option<&str>, asked: &str) -> bool {
-	let asked = asked.trim_start_matches("./");
+fn is_file(source: Option<&str>, wanted: &str) -> bool {
+	let wanted = wanted.trim_start_matches("./");
 	source.is_some_and(|source| {
-		source == asked || source.strip_suffix(asked).is_some_and(|path| path.ends_with('/'))
+		source == wanted || source.strip_suffix(wanted).is_some_and(|path| path.ends_with('/'))
 	})
 }
 
 /// `write`, `io::write` and `io::write(int)` are `write`; so are Fortran's `write_` and `__io_MOD_write`.
-fn is_function(name: &str, asked: &str) -> bool {
+fn is_function(name: &str, wanted: &str) -> bool {
 	let bare = name.split('(').next().unwrap_or(name).trim_end();
 	let last = bare.rsplit("::").next().unwrap_or(bare);
 	let fortran = bare.rsplit("_MOD_").next().unwrap_or(bare);
-	[name, bare, last, fortran].contains(&asked)
-		|| last.strip_suffix('_').is_some_and(|plain| plain == asked)
+	[name, bare, last, fortran].contains(&wanted)
+		|| last.strip_suffix('_').is_some_and(|plain| plain == wanted)
 }
 
 fn base_name(path: &str) -> &str {

@@ -176,10 +176,10 @@ fn layers(at: &At<'_>, level: &str, entry: Entry<'_>) -> Result<(u32, u32), Mist
 	for (text, span) in texts(at, level, entry)? {
 		let name = text.strip_suffix(COUNTED);
 		let Some(number) = LAYERS.iter().position(|layer| *layer == name.unwrap_or(text)) else {
-			let there = LAYERS.join(", ");
+			let layers = LAYERS.join(", ");
 			let text = shown(text);
 			return at
-				.fault(&span, format!("{level}.layers: no layer '{text}'; there are {there}"));
+				.fault(&span, format!("{level}.layers: no layer '{text}'; there are {layers}"));
 		};
 		*if name.is_some() { &mut counted } else { &mut recorded } |= 1 << number;
 	}
