@@ -1,4 +1,4 @@
-//! Answers to requests: made, kept for who asks again, sent; and refusals.
+//! Encodes replies and refusals, sends them, and retains replies for retries.
 
 use std::time::Instant;
 
@@ -113,7 +113,7 @@ impl Server {
 		self.send(number, Header { status, ..reply_header(header) }.frame(&body));
 	}
 
-	/// A frame that breaks the protocol: said, and the connection ends.
+	/// A frame that breaks the protocol is refused, and its connection ends.
 	pub fn protocol_error(&mut self, number: u64, header: Option<Header>, error: &WireError) {
 		let status = Errno::PROTO.raw_os_error() as u32;
 		match header {

@@ -188,7 +188,7 @@ pub fn id_of(handle: Handle) -> Handle {
 }
 
 impl Server {
-	/// Something is asked of a file's end that is this server's.
+	/// Queues a request to a file's end that this server owns.
 	pub fn serve_as_owner(&mut self, id: Handle, asker: Asker, request: OwnerRequest) {
 		let file = self.owner.file(id);
 		file.waiting.push((asker, request));

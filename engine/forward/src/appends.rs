@@ -1,4 +1,4 @@
-//! Appends: extents asked of the owner of a file's end, who may move it otherwise, what the owner is told.
+//! Appends: reserves extents at the owner of a file's end, and reports their outcomes to it. Decides who else may move the end.
 
 use fathom_wire::number::{hint, limit, reserve};
 use fathom_wire::{Extent, Gap, Handle, Wanted};
@@ -10,7 +10,7 @@ use crate::queue::{Access, Key};
 use crate::server::{Server, Trouble};
 
 const TIMED_OUT: u32 = Errno::TIMEDOUT.raw_os_error() as u32;
-/// Most appends of a file that its owner is asked for, or told of, at once.
+/// Most appends of a file, or outcomes, in one request to its owner.
 const MOST: usize = limit::FAILED as usize;
 
 impl Server {

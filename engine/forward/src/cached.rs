@@ -12,7 +12,8 @@ use crate::server::{Done, ReadFrame, Server, Trouble};
 use crate::store::{Object, Store};
 
 impl Server {
-	/// What is kept of it is true: nobody but this server's clients changes it without closing it, and reading it is slow.
+	/// Whether cached blocks of it stay valid: nobody but this server's clients changes it without closing it, and reading
+	/// it is slow.
 	pub fn may_cache(&self, object: &Object) -> bool {
 		let alone = self.settings.group.is_none() || self.settings.striping.is_some();
 		alone && self.store.is_slow(object)

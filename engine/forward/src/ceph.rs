@@ -493,7 +493,7 @@ fn attr_of(stat: &Stat) -> Attr {
 	}
 }
 
-/// As CephFS is told.
+/// Attributes to set, and the mask of them, as libcephfs takes them.
 fn changes(wanted: &SetAttr) -> (Stat, i32) {
 	let time = |t: &Time| fathom_cephfs::Time {
 		seconds: t.seconds,
@@ -536,7 +536,7 @@ struct OpenJournal {
 }
 
 impl Journals {
-	/// The directory that they are in, made if need be.
+	/// The directory that they are in, created if it is absent.
 	fn directory(&self) -> Result<Inode> {
 		let inside = |above: &Inode, name: &[u8]| match above.mkdir(name, 0o700) {
 			Err(Errno::EXIST) => above.lookup(name).map(|(inode, _)| inode),

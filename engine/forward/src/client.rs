@@ -1,4 +1,4 @@
-//! What a server keeps of a client: its requests, its answers, the errors it has not been told.
+//! The state of a client: its requests, its replies, and failed ranges that are not reported to it yet.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -72,7 +72,7 @@ impl Client {
 		}
 	}
 
-	/// What it locked is locked no more: nor is it said so again.
+	/// Its locks are gone: replies that granted one are not sent again.
 	pub fn forget_locks(&mut self) {
 		self.answers.retain(|_, frame| frame[6..8] != op::LOCK.to_le_bytes());
 	}
@@ -97,7 +97,8 @@ impl Client {
 		}
 	}
 
-	/// What it was not told yet of a file (the root's handle: of all), at most so many, and whether there is more.
+	/// Takes failed ranges of a file (the root's handle: of all files) that are not reported yet: at most `most`, and whether
+	/// more are left.
 	pub fn take_failures(&mut self, handle: Handle, most: usize) -> (Vec<Failed>, bool) {
 		let selects = |f: &Failed| handle == Handle::ROOT || f.handle == handle;
 		let (selected, others): (Vec<_>, Vec<_>) = self.ledger.drain(..).partition(selects);

@@ -1,4 +1,4 @@
-//! Commits: all earlier writes are done, synced if asked; what failed is told.
+//! Commits: wait for all earlier writes, sync them if asked, and report the ranges that failed.
 
 use std::sync::Arc;
 

@@ -150,7 +150,7 @@ pub fn connect_unix(path: &Path, most: Duration) -> io::Result<UnixStream> {
 
 /// How far a connection is.
 pub enum Stage {
-	/// Nothing was said yet, or a proof is asked for.
+	/// It has not said hello, or a proof is asked for.
 	New(Option<Box<Challenge>>),
 	/// munged is asked whose credential it showed.
 	Asking,

@@ -1,4 +1,4 @@
-//! Requests on a file's data, of all kinds: their place in the file's order, what begins, what came of it.
+//! Requests on a file's data: their place in the file's queue, how they begin, and where results of workers go.
 
 use fathom_record::Purpose;
 use fathom_wire::number::flag;
@@ -187,7 +187,7 @@ impl Server {
 		self.answer_early(key, Early::Late, late, &body);
 	}
 
-	/// A client is gone for good: what it held is released, what it was not told is logged.
+	/// A client is gone for good: releases what it held, and logs the failures that it does not know.
 	pub fn drop_client(&mut self, id: u64) {
 		let unfinished: Vec<u64> = match self.clients.get(&id) {
 			Some(client) => client.pending().keys().copied().collect(),

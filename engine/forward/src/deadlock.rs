@@ -1,6 +1,7 @@
-//! Finds deadlocks of processes over the locks of several servers. A server sees at once who waits for whom on the files whose
-//! locks it keeps. Beyond that it follows its clients' waits: it asks who is in the way, and all servers what those wait for, and so on,
-//! as a probe that chases edges does (Chandy, Misra, Haas 1983), but the asker walks, and nobody keeps a state for it.
+//! Finds deadlocks of processes over the locks of several servers. A server sees at once who waits for whom on the files
+//! whose locks it keeps. Beyond that it follows its clients' waits: it asks who is in the way, and all servers what those
+//! wait for, and so on, as a probe that chases edges does (Chandy, Misra, Haas 1983), but the asker walks, and nobody keeps
+//! a state for it.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
@@ -19,7 +20,8 @@ use crate::server::{Done, Server};
 
 /// A wait is followed when it has lasted so long: most are over before.
 const LONG: Duration = Duration::from_millis(20);
-/// Several in a cycle may find it at once. The one with the largest number is told; another, if the cycle is still there then.
+/// Several in a cycle may find it at once. The one with the largest number fails with EDEADLK; another does so if the
+/// cycle is still there later.
 const YIELD: Duration = Duration::from_millis(80);
 /// One that seemed to have an end is followed again as long as it lasts: what it leads to may have changed while it was looked at.
 const AGAIN: Duration = Duration::from_millis(250);

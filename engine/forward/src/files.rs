@@ -34,10 +34,10 @@ pub struct End {
 	pub probe: u64,
 	/// Appends that wait for an extent, in order.
 	pub waiting: Vec<Key>,
-	/// Appends whose owner has not heard yet that they are done, and what it will be told.
+	/// Appends that are done, of which the owner does not know yet, and the outcomes to be reported.
 	pub written: Vec<Key>,
 	pub outcomes: Vec<Gap>,
-	/// The owner was asked: for these, and told of those.
+	/// The request to the owner that is under way: wanted extents, and appends whose outcomes it reports.
 	pub asking: Option<(Vec<Wanted>, Vec<Key>)>,
 	/// Extents that are handed out and not done.
 	pub outstanding: u32,

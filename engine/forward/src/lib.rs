@@ -92,7 +92,7 @@ impl fmt::Display for Export {
 	}
 }
 
-/// What a server is told.
+/// The settings of a server.
 pub struct Settings {
 	pub export: Export,
 	/// Unix socket to listen on.
@@ -130,6 +130,6 @@ pub struct Settings {
 	pub rates: Option<Rates>,
 }
 
-/// Looked up some ten times a request, and keyed by what only our own user says.
+/// Looked up some ten times a request; keys come from our own user only.
 type Map<K, V> = std::collections::HashMap<K, V, ahash::RandomState>;
 type Set<K> = std::collections::HashSet<K, ahash::RandomState>;

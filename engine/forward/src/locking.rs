@@ -132,7 +132,7 @@ impl Server {
 		}
 	}
 
-	/// A client has ended, or is gone for a lease. It is told if it comes back.
+	/// A client has ended, or is gone for a lease: its locks are given back. It learns so if it comes back.
 	pub fn give_locks_back(&mut self, id: u64) {
 		let parked = self.clients.get(&id).map(|client| client.parked.clone()).unwrap_or_default();
 		for seq in parked {

@@ -56,7 +56,7 @@ impl Lock {
 		})
 	}
 
-	/// What a client is told of it.
+	/// The lock as a reply to a client names it.
 	pub fn to_claim(&self, flags: u32) -> Claim {
 		let end = self.last == i64::MAX as u64;
 		Claim {
@@ -96,7 +96,7 @@ impl Counts {
 		self.0.get(&client).copied().unwrap_or(0)
 	}
 
-	/// Of so many locks were made so many others.
+	/// A client's `before` locks became `after` locks.
 	fn change(&mut self, client: u64, before: usize, after: usize) {
 		match self.of(client) + after - before {
 			0 => self.0.remove(&client),
@@ -219,7 +219,7 @@ impl File {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
 	Granted,
-	/// It was told in the list of granted ones, or will be.
+	/// It is in the list of granted ones, or will be in a later list.
 	Waits,
 	Busy,
 	/// Its owner would wait for itself.

@@ -1,5 +1,5 @@
 //! Another server, as worker threads ask it: each call waits for its answer, and no longer than its deadline. A
-//! connection that is lost, or a server that starts anew, is met by asking again under the same number.
+//! connection that is lost, or a server that starts anew, is handled by asking again under the same number.
 
 use std::ffi::CStr;
 use std::io;
@@ -40,15 +40,15 @@ pub struct Peer {
 	idle: Mutex<Vec<Link>>,
 	/// The last question had no answer in time: before the next it must say hello.
 	away: AtomicBool,
-	/// Of the server that was met last; 0: none yet.
+	/// Epoch of the server that answered last; 0: none yet.
 	epoch: AtomicU64,
-	/// Another one was met after it.
+	/// Its epoch has changed since: it was started anew.
 	restarted: AtomicBool,
 	/// When it last answered.
 	last_answer: Mutex<Option<Instant>>,
 }
 
-/// What is asked, with the data of a write, for which clients' calls; flags of a request.
+/// A request to a peer, with the data of a write, and the clients' calls that it serves.
 #[derive(Clone, Copy)]
 pub struct Question<'a> {
 	pub request: &'a Request,
@@ -58,7 +58,7 @@ pub struct Question<'a> {
 	/// The path by which programs know the file.
 	pub known_as: Option<&'a CStr>,
 	pub flags: u32,
-	/// What else is told.
+	/// Hints besides those of the callers.
 	pub hints: &'a Hints,
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Refused so often in a row it is asked seldom: as often as that.
+/// After so many refusals in a row only one try in `SELDOM` is made.
 const IN_A_ROW: u64 = 16;
 const SELDOM: u64 = 64;
 

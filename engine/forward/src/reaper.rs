@@ -38,7 +38,7 @@ impl Server {
 		self.callers.as_ref().filter(|_| striped).unwrap_or(&self.workers)
 	}
 
-	/// Files that are held less: the server that holds them for us is told, and removed ones may be over.
+	/// Releases files that are held less, at the server that holds them for us too, and ends removed ones that nobody holds.
 	pub fn release_unheld(&mut self) {
 		let left = std::mem::take(&mut self.files.left);
 		let mut over: Vec<Handle> = left.iter().map(|(object, _)| object.handle()).collect();
@@ -146,7 +146,8 @@ fn free_all(store: &Store, free: Vec<Orphan>) -> Vec<(Orphan, Result<(), Trouble
 	free.into_iter().map(free_one).collect()
 }
 
-/// Only another server asks for ends of files, for its clients' locks, and, where servers stripe, for what lies in this one's own directory.
+/// Only another server asks for ends of files, for its clients' locks, and, where servers stripe, for what lies in this
+/// one's own directory.
 pub fn is_of_peer(request: &Request, stripes: bool) -> bool {
 	let own = |handle: &Handle| stripes && *handle == OWN_ROOT;
 	match request {

@@ -1,4 +1,5 @@
-//! Files of a server, for other parts of Fathom: made, appended to, waited for. Calls are asked again until the deadline.
+//! Files of a server, for other parts of Fathom: creates them, appends to them, and commits. Calls are asked again until
+//! the deadline.
 
 use std::time::{Duration, Instant};
 

@@ -69,7 +69,7 @@ const FIRST: u64 = 16;
 pub enum Done {
 	/// An answer; an object that was created or resolved for it, with its path.
 	Simple(Key, Result<Reply, Trouble>, Option<(Object, String)>),
-	/// Answers to all that asked at once.
+	/// The result of a coalesced lookup or open.
 	Resolved(Question, Resolution),
 	Attr(Vec<Key>, Result<Reply, Trouble>),
 	/// An answer; true: there is more to ask for.
@@ -92,9 +92,9 @@ pub enum Done {
 	Relayed(Key, Handle, u64, Result<Reply, Trouble>),
 	/// A wait for a lock was followed.
 	Followed(Key, bool, Option<Cycle>),
-	/// What munged said of a connection's client: our own credential, or why it is refused.
+	/// What munged answered about a connection's client: our own credential, or why it is refused.
 	CredentialChecked(u64, Header, Result<String, String>),
-	/// Files are not held any more: other servers were told, or they were closed.
+	/// Files were released at other servers, or closed.
 	Released,
 	/// The data of removed files.
 	Freed(Vec<(Orphan, Result<(), Trouble>)>),
@@ -173,7 +173,7 @@ pub struct Server {
 	pub over_quota: Map<u64, BTreeSet<(Instant, Key)>>,
 	pub count: Count,
 	pub cache: Cache,
-	/// Lookups and opens that the store is asked for.
+	/// Lookups and opens under way, each with all requests that share it.
 	pub coalesced: Map<Question, Waiters>,
 	/// When requests are late that are not done.
 	pub deadlines: BTreeSet<(Instant, Key)>,
@@ -568,7 +568,7 @@ impl Server {
 		self.begin(key, request, data);
 	}
 
-	/// Send what fits, and ask to be told when more does.
+	/// Send what fits, and have epoll report when more does.
 	pub fn flush(&mut self, number: u64) {
 		let Some(connection) = self.connections.get_mut(&number) else { return };
 		let (before, owner) = (connection.waiting_out, connection.client);
@@ -684,7 +684,7 @@ impl Server {
 		}
 	}
 
-	/// What nobody was told is in the log at least.
+	/// Logs failures that no client knows of.
 	fn last_words(&self) {
 		for (id, client) in &self.clients {
 			self.log_unreported(*id, client);

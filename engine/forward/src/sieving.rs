@@ -1,5 +1,5 @@
-//! Data sieving of writes: small gaps between them, on a store that takes long for each access: what lies between is read, and written
-//! back with them. Only where nobody else writes the file, and among writes that are done while no others are.
+//! Data sieving of writes: small gaps between them, on a store that takes long for each access: what lies between is read,
+//! and written back with them. Only where nobody else writes the file, and among writes that are done while no others are.
 
 use fathom_record::Purpose;
 use fathom_wire::SetAttr;
@@ -29,7 +29,7 @@ pub fn groups<'a, 'b>(runs: &'b [Run<'a>], fills: bool) -> Vec<&'b [Run<'a>]> {
 	all
 }
 
-/// How many from the first on.
+/// How many runs from the first on are written together.
 fn group_length(runs: &[Run<'_>]) -> usize {
 	let begin = runs[0].offset;
 	let joins = |two: &[Run<'_>]| {

@@ -100,7 +100,7 @@ impl Stripes {
 		Ok(handle)
 	}
 
-	/// About a data file, which is made if it is to be; None: there is none.
+	/// Asks about a data file, which is created if `make` says so; None: there is none.
 	fn at_data(
 		&self,
 		(layout, server, make): (&Layout, usize, bool),

@@ -27,7 +27,7 @@ pub const TRIES: usize = 20;
 /// Bytes of a block.
 const MOST_SIZE: u64 = 1 << 40;
 
-/// What files that are made are striped like: as a server does it, or as a client wishes (hint `striping`).
+/// How new files are striped: as a server does it, or as a client wishes (hint `striping`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Striping {
 	/// Bytes of a block; of a wish, 0: as the server does it.
@@ -148,7 +148,7 @@ impl Stripes {
 		answer.map(|response| (response.reply, response.more))
 	}
 
-	/// The first server is made to know a file again, by its id.
+	/// Makes the first server know a file again, by its id.
 	fn find(&self, layout: &Layout) -> Result<()> {
 		let path = layout_path(FILES, layout);
 		let request = Request::Lookup { dir: OWN_ROOT, flags: lookup::NOFOLLOW, path };
@@ -278,7 +278,7 @@ impl Stripes {
 		}
 	}
 
-	/// As wished; what cannot be is made what comes nearest.
+	/// The layout nearest to a wish.
 	fn new_layout(&self, wish: Striping) -> Result<Layout> {
 		let bytes = random().map_err(|why| Trouble::new(Errno::IO, why))?;
 		let (id, of) = (u128::from_le_bytes(bytes), self.peers.len() as u32);

@@ -92,7 +92,7 @@ pub fn caller_of(header: &Header, bytes: u64) -> Caller {
 const CALLS: usize = limit::HINT as usize / CALL;
 /// Bytes of a call there.
 const CALL: usize = 24;
-/// Hints of calls in a request; those of a write that has more are not told.
+/// Hints of calls in a request; those of a write that has more are left out.
 const MOST: usize = 60;
 /// Calls that a request between servers can name.
 pub const MOST_CALLERS: usize = CALLS * MOST;

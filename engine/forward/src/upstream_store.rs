@@ -63,7 +63,7 @@ impl UpstreamStore {
 		self.peer.seek(Question { callers: &callers, known_as, ..question }, self.patience)
 	}
 
-	/// About these. A server that was started anew is made to know them again, as the files that they were.
+	/// Asks about objects. If the server was started anew, they are looked up first so that it knows them again.
 	fn ask_about(&self, objects: &[&Object], question: Question<'_>) -> Result<Response> {
 		let answer = self.put(question);
 		if !is_stale(&answer) {

@@ -1,4 +1,4 @@
-//! Writes: what is asked, what of them was written, what failed.
+//! Writes: accepts them, writes them by worker or at once, and reports what failed.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -69,7 +69,7 @@ impl Server {
 		self.workers_of(&handle).give(purpose, Box::new(work));
 	}
 
-	/// Somebody will be told that these are written.
+	/// Some client waits to hear that these are written.
 	fn is_awaited(&mut self, pieces: &[Piece]) -> bool {
 		let accepted = |pending: &mut Pending| pending.answered() == Some(Early::Accepted);
 		pieces.iter().any(|piece| !self.pending(piece.key).is_some_and(accepted))
@@ -109,7 +109,7 @@ impl Server {
 		runs.iter().all(&mut write).then_some((began, accesses))
 	}
 
-	/// A write of which all is done leaves its file's order; an append's end is told first.
+	/// A write of which all is done leaves its file's order; an append is reported to its owner first.
 	pub fn check_written(&mut self, key: Key) {
 		let Some(pending) = self.pending(key) else { return };
 		let handle = pending.handle;
@@ -198,7 +198,7 @@ type Failures = Vec<Vec<(Extent, Trouble)>>;
 
 /// What holds for all pieces of a write.
 pub struct WriteMode {
-	/// Somebody is told that they are written, or an append's journal says it: they must outlive this process.
+	/// A reply or an append's journal says that they are written: they must outlive this process.
 	through: bool,
 	/// What is beyond the file's end was handed out by its owner.
 	granted: bool,
