@@ -279,7 +279,7 @@ mod tests {
 
 	#[test]
 	fn nodes_of_one_run_agree_and_another_judges_when_the_judge_is_gone() {
-		let run = std::env::temp_dir().join(format!("fathom-council-{}", std::process::id()));
+		let run = std::env::temp_dir().join(format!("fathom-coordinator-{}", std::process::id()));
 		fs::create_dir_all(&run).unwrap();
 		fs::write(run.join("run.json"), r#"{"launcher": "slurm", "job": "7"}"#).unwrap();
 		let mut nodes = ["a", "b", "c"]

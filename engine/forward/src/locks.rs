@@ -57,7 +57,7 @@ impl Lock {
 	}
 
 	/// The lock as a reply to a client names it.
-	pub fn to_claim(&self, flags: u32) -> Claim {
+	pub fn to_claim(self, flags: u32) -> Claim {
 		let end = self.last == i64::MAX as u64;
 		Claim {
 			client: self.owner.client,
