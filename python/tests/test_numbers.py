@@ -4,10 +4,10 @@ import tomllib
 from typing import Any
 
 import pytest
-from fathom.run import places
+from fathom.run import paths
 from fathom.text import numbers
 
-CASES = tomllib.loads((places.catalog() / "units.toml").read_text(encoding="utf-8"))
+CASES = tomllib.loads((paths.catalog() / "units.toml").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("table", CASES)

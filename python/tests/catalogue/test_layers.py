@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 from fathom.catalogue import layers
-from fathom.run import places
+from fathom.run import paths
 
 
 @pytest.mark.parametrize("name", layers.FILES)
 def test_other_languages_have_what_the_file_says(name: str) -> None:
-    assert (places.SOURCE_TREE / name).read_text(encoding="utf-8") == layers.FILES[name](), (
+    assert (paths.SOURCE_TREE / name).read_text(encoding="utf-8") == layers.FILES[name](), (
         "make facts"
     )
 
