@@ -132,6 +132,22 @@ def test_the_tree_that_the_page_asks_for_is_there(run_directory: Path) -> None:
     assert {f"tree?call={root}&run=small" for root in roots} <= answers.keys()
 
 
+@pytest.mark.parametrize(("lanes", "named"), [(requests.NAMED, True), (requests.NAMED + 1, False)])
+def test_names_of_lanes_are_there_where_the_page_asks_for_them(
+    tmp_path: Path, lanes: int, named: bool
+) -> None:
+    """Those of a million would leave no room for anything else."""
+    script = (Path(__file__).parents[2] / "web/src/state/lanes.ts").read_text()
+    assert f"const NAMED = {requests.NAMED};" in script
+    path = write_run(
+        tmp_path / "r.fathom",
+        runs=[{"duration": 10, "processes": lanes}],
+        processes=[{"process": lane, "rank": lane} for lane in range(lanes)],
+    )
+    asked = [one.name for one in requests.first(Runs([path]))]
+    assert ("lanes" in asked, "levels" in asked) == (named, True)
+
+
 def test_several_runs_can_be_compared(run_directory: Path, tmp_path: Path) -> None:
     payload = collect(Runs([run_directory, hostile(tmp_path)]), 10**7, 9999.0, lambda _: None)
     assert Request("compare", {"run": "small", "with": "<b>"}).key in payload.answers

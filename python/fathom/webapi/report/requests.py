@@ -12,6 +12,7 @@ CALLS = 200  # slowest calls whose chains are kept
 FILES = 12  # files whose pictures are kept, those with the most time first
 STRIP = 1024  # width that the timeline asks for
 LANES = 16  # that it shows at once
+NAMED = 4096  # lanes up to which it asks for their names: web/src/state/lanes.ts
 
 
 @dataclass(frozen=True)
@@ -64,9 +65,11 @@ def first(runs: Runs) -> Iterator[Request]:
     for run in runs.all:
         yield Request("overview", {"run": run})
     for run, opened in runs.all.items():
-        for name in ("lanes", "levels", "findings", "schema", "critical"):
-            yield Request(name, {"run": run})
         count = opened.run.sql("select count(*) as n from processes")["n"][0].as_py()
+        if count <= NAMED:
+            yield Request("lanes", {"run": run})
+        for name in ("levels", "findings", "schema", "critical"):
+            yield Request(name, {"run": run})
         lanes = "" if count <= LANES else f"0-{LANES - 1}"
         yield Request("strips", {"run": run, "width": str(STRIP), "lanes": lanes})
         yield from whole(run, {})
