@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { answers, RUN, SLOW } from "./made";
+import { answers, RUN, SLOW } from "./fixture";
 import { openBrowser, openPage, writeReport, type Opened } from "./page";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -60,7 +60,7 @@ test("axe bites: a page that is broken on purpose has violations", async () => {
 
 describe("states", () => {
 	test("no data, filtered out, not captured and newer are four sentences, each clean for axe", async () => {
-		const said: string[] = [];
+		const notices: string[] = [];
 		const runOf = (note: string | null): Record<string, unknown> => ({ ...answers(), [`slowest?run=${RUN}`]: { ...EMPTY, note }, [`slowest?ops=x&run=${RUN}`]: EMPTY });
 		for (const [hash, note] of [
 			["v1/call", null],
@@ -70,10 +70,10 @@ describe("states", () => {
 		] as const) {
 			const opened = await openPage(browser, `${writeReport(runOf(note))}#${hash}`);
 			await settled(opened);
-			said.push(await opened.page.locator("main .notice").innerText());
+			notices.push(await opened.page.locator("main .notice").innerText());
 			expect(await violations(opened.page)).toEqual([]);
 		}
-		expect(said.map((one) => /No data|Filtered out|not captured|newer format/.exec(one)?.[0])).toEqual(["No data", "Filtered out", "not captured", "newer format"]);
+		expect(notices.map((one) => /No data|Filtered out|not captured|newer format/.exec(one)?.[0])).toEqual(["No data", "Filtered out", "not captured", "newer format"]);
 	});
 
 	test("what a report left out names the command that has it", async () => {
@@ -86,8 +86,8 @@ describe("states", () => {
 describe("the planted write", () => {
 	test("is named on the first screen, beside the straggler and the hot server", async () => {
 		const { page } = await on("overview");
-		const said = await page.locator(".landmarks").innerText();
-		for (const name of ["900 ms", "Rank 37", "oss-03"]) expect(said).toContain(name);
+		const landmarks = await page.locator(".landmarks").innerText();
+		for (const name of ["900 ms", "Rank 37", "oss-03"]) expect(landmarks).toContain(name);
 	});
 
 	test("is reached by keys alone: heat map, cursor, Enter", async () => {
@@ -118,9 +118,9 @@ function marked(page: Page): Promise<number> {
 	return page.evaluate(() => {
 		const canvas = document.querySelector<HTMLCanvasElement>(".picture canvas");
 		const { data } = canvas!.getContext("2d")!.getImageData(0, 0, canvas!.width, canvas!.height);
-		let found = 0;
-		for (let i = 0; i < data.length; i += 4) if (data[i] === 0xff && data[i + 1] === 0x8a && data[i + 2] === 0x80) found++;
-		return found;
+		let pixels = 0;
+		for (let i = 0; i < data.length; i += 4) if (data[i] === 0xff && data[i + 1] === 0x8a && data[i + 2] === 0x80) pixels++;
+		return pixels;
 	});
 }
 

@@ -3,7 +3,7 @@ import { useEffect } from "preact/hooks";
 import { Header } from "./parts/header";
 import { Help, openHelp } from "./parts/help";
 import { Failed, Loading, Newer } from "./parts/notice";
-import { say, Said } from "./parts/say";
+import { say, LiveRegion } from "./parts/say";
 import { Running } from "./parts/running";
 import { Selected } from "./parts/selected";
 import type { Run, Runs } from "./source";
@@ -37,7 +37,7 @@ export function App(): JSX.Element {
 			</main>
 			{shown && <Foot run={shown} />}
 			<Help />
-			<Said />
+			<LiveRegion />
 		</>
 	);
 }

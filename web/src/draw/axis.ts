@@ -39,9 +39,9 @@ export function timeAxis(of: Bins): Axis {
 		...equalBins(of, time),
 		title: "time",
 		ticks: (most) => {
-			const found = ticks(of.begin, end(of), most);
-			const labels = timeLabels(found);
-			return found.map((one, at) => ({ at: (one - of.begin) / of.width, label: labels[at] ?? "" }));
+			const times = ticks(of.begin, end(of), most);
+			const labels = timeLabels(times);
+			return times.map((one, at) => ({ at: (one - of.begin) / of.width, label: labels[at] ?? "" }));
 		},
 	};
 }
@@ -92,12 +92,12 @@ export function bucketAxis(first: number, bins: number): Axis {
 		value: (bin) => bucketEdge(first + bin),
 		says: (bin) => `${time(bucketEdge(first + bin))} to ${time(bucketEdge(first + bin + 1))}`,
 		ticks: (most) => {
-			const place = (one: number): number => 4 * Math.log2(one) - first;
-			const inside = (all: number[]): number[] => all.filter((one) => place(one) >= 0 && place(one) <= bins);
+			const binOf = (one: number): number => 4 * Math.log2(one) - first;
+			const inside = (all: number[]): number[] => all.filter((one) => binOf(one) >= 0 && binOf(one) <= bins);
 			const tens = inside(POWERS);
-			const found = tens.length > 2 ? tens : inside(POWERS.flatMap((one) => [one, 2 * one, 5 * one]));
-			const every = Math.ceil(found.length / Math.max(1, most));
-			return found.filter((_, at) => at % every === 0).map((one) => ({ at: place(one), label: time(one) }));
+			const round = tens.length > 2 ? tens : inside(POWERS.flatMap((one) => [one, 2 * one, 5 * one]));
+			const every = Math.ceil(round.length / Math.max(1, most));
+			return round.filter((_, at) => at % every === 0).map((one) => ({ at: binOf(one), label: time(one) }));
 		},
 	};
 }

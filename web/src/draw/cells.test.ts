@@ -58,8 +58,8 @@ test("where all cells have the same, the legend says it once, in the colour they
 	const box = { width: 400, height: 300 };
 	const ink = new SvgInk(box);
 	paintCells({ ...map, lines: [], cells: [[0, 0, 7], [9, 7, 7]], says: (value) => `${value} KiB` })(ink, box, palettes.light);
-	const made = ink.document("#ffffff");
-	expect(made.split("7 KiB")).toHaveLength(2);
-	const colours = new Set([...made.matchAll(/<rect [^>]*fill="([^"]+)"/g)].map((one) => one[1]));
+	const svg = ink.document("#ffffff");
+	expect(svg.split("7 KiB")).toHaveLength(2);
+	const colours = new Set([...svg.matchAll(/<rect [^>]*fill="([^"]+)"/g)].map((one) => one[1]));
 	expect([...colours].filter((one) => one !== "none" && one !== "#ffffff")).toHaveLength(1);
 });

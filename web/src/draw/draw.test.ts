@@ -33,9 +33,9 @@ describe("colours", () => {
 test("an SVG holds text as text", () => {
 	const ink = new SvgInk({ width: 10, height: 10 });
 	ink.fillText('</text><script>alert("1")</script>', 1, 2);
-	const made = ink.document("#ffffff");
-	expect(made).not.toContain("<script");
-	expect(made).toContain("&#60;script&#62;");
+	const svg = ink.document("#ffffff");
+	expect(svg).not.toContain("<script");
+	expect(svg).toContain("&#60;script&#62;");
 });
 
 test("a long name keeps its beginning and end", () => {

@@ -21,9 +21,9 @@ export function ticks(from: number, to: number, most: number): number[] {
 	if (!(span > 0) || most < 1) return [];
 	const power = 10 ** Math.floor(Math.log10(span / most));
 	const step = power * ([1, 2, 5, 10].find((one) => span / (power * one) <= most) ?? 10);
-	const found: number[] = [];
-	for (let i = Math.ceil(from / step); i * step <= to; i++) found.push(i * step);
-	return found;
+	const multiples: number[] = [];
+	for (let i = Math.ceil(from / step); i * step <= to; i++) multiples.push(i * step);
+	return multiples;
 }
 
 /** A time on an axis: all its labels in one unit, that of the step. */

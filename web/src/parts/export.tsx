@@ -47,7 +47,7 @@ function png(paint: Paint, box: Box, done: (picture: Blob) => void): void {
 	ink.fillStyle = palette.value.background;
 	ink.fillRect(0, 0, box.width, box.height);
 	paint(ink, box, palette.value);
-	canvas.toBlob((made) => made && done(made), "image/png");
+	canvas.toBlob((picture) => picture && done(picture), "image/png");
 }
 
 interface Choice {
@@ -56,18 +56,18 @@ interface Choice {
 }
 
 function choices({ name, picture, table, sql }: Exported): Choice[] {
-	const found: Choice[] = [];
+	const entries: Choice[] = [];
 	if (picture) {
-		found.push({ label: "PNG", run: () => png(picture.paint, picture.box, (made) => save(`${name}.png`, made)) });
-		found.push({ label: "SVG", run: () => save(`${name}.svg`, new Blob([svg(picture.paint, picture.box)], { type: "image/svg+xml" })) });
+		entries.push({ label: "PNG", run: () => png(picture.paint, picture.box, (image) => save(`${name}.png`, image)) });
+		entries.push({ label: "SVG", run: () => save(`${name}.svg`, new Blob([svg(picture.paint, picture.box)], { type: "image/svg+xml" })) });
 	}
 	if (table) {
 		const text = (): string => csv(table().columns, table().rows);
-		found.push({ label: "CSV", run: () => save(`${name}.csv`, new Blob([text()], { type: "text/csv" })) });
+		entries.push({ label: "CSV", run: () => save(`${name}.csv`, new Blob([text()], { type: "text/csv" })) });
 	}
-	if (sql && !isReport()) found.push({ label: "Open in SQL", run: () => go("sql", { q: sql }) });
-	if (sql) found.push({ label: "SQL", run: () => save(`${name}.sql`, new Blob([`${sql}\n`], { type: "text/plain" })) });
-	return found;
+	if (sql && !isReport()) entries.push({ label: "Open in SQL", run: () => go("sql", { q: sql }) });
+	if (sql) entries.push({ label: "SQL", run: () => save(`${name}.sql`, new Blob([`${sql}\n`], { type: "text/plain" })) });
+	return entries;
 }
 
 export function Export(props: Exported): JSX.Element {

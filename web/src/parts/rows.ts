@@ -31,23 +31,23 @@ export function stepTo(key: string, from: number | null, count: number): number 
 /** Gestures of such a picture, and what marks the row that it stands on. */
 export function useRows({ count, top, height, describe, take }: Rows): Walked {
 	const [row, setRow] = useState<number | null>(null);
-	const here = row !== null && row < count ? row : null;
+	const current = row !== null && row < count ? row : null;
 	const over = useMemo<Paint>(
 		() => (ink, box, palette) => {
-			if (here === null) return;
+			if (current === null) return;
 			ink.strokeStyle = palette.select;
 			ink.lineWidth = 2;
-			ink.strokeRect(1, top + here * height + 1, box.width - 2, height - 2);
+			ink.strokeRect(1, top + current * height + 1, box.width - 2, height - 2);
 		},
-		[here, top, height],
+		[current, top, height],
 	);
 	const at = (y: number): number | null => {
-		const found = Math.floor((y - top) / height);
-		return found >= 0 && found < count ? found : null;
+		const index = Math.floor((y - top) / height);
+		return index >= 0 && index < count ? index : null;
 	};
 	const onKey = (event: KeyboardEvent): boolean => {
-		if (event.key === "Enter" && here !== null) return (take(here), true);
-		const next = stepTo(event.key, here, count);
+		if (event.key === "Enter" && current !== null) return (take(current), true);
+		const next = stepTo(event.key, current, count);
 		if (next === null) return false;
 		setRow(next);
 		say(describe(next));
@@ -56,10 +56,10 @@ export function useRows({ count, top, height, describe, take }: Rows): Walked {
 	const gestures: Gestures = {
 		onHover: (point) => setRow(point ? at(point.y) : null),
 		onPress: (point) => {
-			const found = at(point.y);
-			if (found !== null) take(found);
+			const pressed = at(point.y);
+			if (pressed !== null) take(pressed);
 		},
 		onKey,
 	};
-	return { row: here, over, gestures };
+	return { row: current, over, gestures };
 }

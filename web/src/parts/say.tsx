@@ -2,16 +2,16 @@
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 
-const said = signal("");
+const announcement = signal("");
 
 export function say(text: string): void {
-	said.value = text;
+	announcement.value = text;
 }
 
-export function Said(): JSX.Element {
+export function LiveRegion(): JSX.Element {
 	return (
 		<div class="unseen" role="status" aria-live="polite">
-			{said.value}
+			{announcement.value}
 		</div>
 	);
 }

@@ -114,12 +114,12 @@ function Head({ table, shown, order, sort }: { table: Table; shown: number[]; or
 			<tr>
 				{shown.map((at) => {
 					const column = table.columns[at] as Column;
-					const here = order?.column === at;
+					const sorted = order?.column === at;
 					return (
-						<th key={column.name} scope="col" class={numeric(column.unit) ? "number" : ""} aria-sort={here ? (order.down ? "descending" : "ascending") : "none"}>
+						<th key={column.name} scope="col" class={numeric(column.unit) ? "number" : ""} aria-sort={sorted ? (order.down ? "descending" : "ascending") : "none"}>
 							<button type="button" onClick={() => sort(at)}>
 								{column.unit === "lane" ? laneWord.value : column.name}
-								<span aria-hidden="true">{here ? (order.down ? " ▾" : " ▴") : ""}</span>
+								<span aria-hidden="true">{sorted ? (order.down ? " ▾" : " ▴") : ""}</span>
 							</button>
 						</th>
 					);
@@ -155,10 +155,10 @@ function Body({ table, rows, shown, onOpen, text, selected }: Props & { rows: Ce
 				>
 					{shown.map((at) => {
 						const column = table.columns[at] as Column;
-						const said = text?.(column, row[at] ?? null, row) ?? format(row[at], column.unit);
+						const content = text?.(column, row[at] ?? null, row) ?? format(row[at], column.unit);
 						return (
-							<td key={column.name} class={numeric(column.unit) ? "number" : said.length <= ONE_LINE ? "whole" : ""}>
-								{said}
+							<td key={column.name} class={numeric(column.unit) ? "number" : content.length <= ONE_LINE ? "whole" : ""}>
+								{content}
 							</td>
 						);
 					})}

@@ -49,9 +49,9 @@ export function TrackFigure(props: Props): JSX.Element {
 	const onBrush = ({ from, to }: Brush, ended: boolean): void => {
 		const [a, b] = [trackUnder(tracks, box, from.x, from.y), trackUnder(tracks, box, to.x, from.y)];
 		if (!a || !b) return;
-		const found = { row: a[0], from: a[1], to: b[1] };
-		setPlace(found);
-		if (ended) select(found);
+		const brushed = { row: a[0], from: a[1], to: b[1] };
+		setPlace(brushed);
+		if (ended) select(brushed);
 	};
 	const onKey = (event: KeyboardEvent): boolean => {
 		if (event.key === "Enter" && place) return (select(place), true);

@@ -89,7 +89,7 @@ export interface Finding {
 }
 
 /** What the rules found; why some were not asked, a sentence each. */
-export interface Found {
+export interface FindingsAnswer {
 	asked: number;
 	findings: Finding[];
 	"not asked": string[];

@@ -47,14 +47,14 @@ export function decodeTile(body: ArrayBuffer): Tile {
 }
 
 function marks(view: DataView, from: number): TileCall[] {
-	const found: TileCall[] = [];
+	const longest: TileCall[] = [];
 	for (let at = from; at + MARK <= view.byteLength; at += MARK) {
-		found.push({
+		longest.push({
 			cell: view.getUint16(at, true),
 			op: view.getUint16(at + 2, true),
 			call: view.getBigUint64(at + 4, true).toString(),
 			duration: view.getFloat64(at + 12, true),
 		});
 	}
-	return found;
+	return longest;
 }

@@ -1,15 +1,15 @@
-/** Answers as screens wait for them: kept for a while, cancelled when nobody waits any more. */
+/** Answers as screens wait for them: cached, and cancelled when nobody waits any more. */
 import { useLayoutEffect, useState } from "preact/hooks";
 import { requestKey, type Parameters, type Source } from "../source";
 import { everything, revision } from "./state";
 
-const KEPT = 150; // a tile is 0.3 MB at most
-const kept = new Map<string, unknown>();
+const CACHED = 150; // a tile is 0.3 MB at most
+const cache = new Map<string, unknown>();
 let source: Source | null = null;
 
 export function askFrom(one: Source): void {
 	source = one;
-	kept.clear();
+	cache.clear();
 	flying.clear();
 }
 
@@ -19,10 +19,10 @@ export function isReport(): boolean {
 
 export type Reader<T> = (source: Source, signal: AbortSignal) => Promise<T>;
 
-function keep(key: string, value: unknown): void {
-	kept.set(key, value);
-	const oldest = kept.keys().next().value;
-	if (kept.size > KEPT && oldest !== undefined) kept.delete(oldest);
+function store(key: string, value: unknown): void {
+	cache.set(key, value);
+	const oldest = cache.keys().next().value;
+	if (cache.size > CACHED && oldest !== undefined) cache.delete(oldest);
 }
 
 /** A request on its way, and how many wait for it. */
@@ -39,7 +39,7 @@ function now(key: string): string {
 }
 
 /** The source, asked also for what a run-time did; a report has the program's alone. */
-function asked(one: Source): Source {
+function withRuntime(one: Source): Source {
 	if (!everything.value || one.frozen) return one;
 	const all = (parameters: Parameters): Parameters => (parameters["run"] ? { ...parameters, all: "1" } : parameters);
 	return {
@@ -53,20 +53,20 @@ function asked(one: Source): Source {
 function start(full: string, read: Reader<unknown>): Flight {
 	if (!source) throw new Error("no source: askFrom comes before the first screen");
 	const cancel = new AbortController();
-	const flight: Flight = { answer: read(asked(source), cancel.signal), cancel, waiting: 0 };
+	const flight: Flight = { answer: read(withRuntime(source), cancel.signal), cancel, waiting: 0 };
 	const landed = (): void => {
 		if (flying.get(full) === flight) flying.delete(full);
 	};
-	flight.answer.then((value) => keep(full, value)).then(landed, landed);
+	flight.answer.then((value) => store(full, value)).then(landed, landed);
 	flying.set(full, flight);
 	return flight;
 }
 
-/** Asks, or answers from what is kept of the run as it is now. Who asks the same meanwhile waits for the same answer; it is cancelled when nobody does. */
+/** The cached answer of the run as it is now, else asks. Callers of the same key share one request; it is cancelled when the last one leaves. */
 export async function ask<T>(key: string, read: Reader<T>, signal: AbortSignal): Promise<T> {
 	const full = now(key);
 	signal.throwIfAborted();
-	if (kept.has(full)) return kept.get(full) as T;
+	if (cache.has(full)) return cache.get(full) as T;
 	const flight = flying.get(full) ?? start(full, read);
 	const leave = (): void => {
 		flight.waiting -= 1;
@@ -88,7 +88,7 @@ export function askJson<T>(name: string, parameters: Parameters, signal: AbortSi
 	return ask(requestKey(name, parameters), async (from, cancel) => (await from.json(name, parameters, cancel)) as T, signal);
 }
 
-/** Asks for something to be done; or, with `look`, how it stands at this moment. Neither is kept. */
+/** Asks for something to be done; or, with `look`, how it stands at this moment. Neither is cached. */
 export async function act<T>(name: string, parameters: Parameters, look = false): Promise<T> {
 	if (!source) throw new Error("no source: askFrom comes before the first screen");
 	return (await (look ? source.json(name, parameters) : source.act(name, parameters))) as T;

@@ -28,10 +28,10 @@ export function canFollow(): boolean {
 export async function readAgain(run: string): Promise<number> {
 	reading.value = true;
 	try {
-		const found = await act<Again>("again", { run });
-		readAt.value = found["as of"];
-		hear(found.generation);
-		return found.took;
+		const reply = await act<Again>("again", { run });
+		readAt.value = reply["as of"];
+		hear(reply.generation);
+		return reply.took;
 	} finally {
 		reading.value = false;
 	}
@@ -55,10 +55,10 @@ function repeat(work: () => Promise<number>, first: number): () => void {
 
 async function look(run: string): Promise<number> {
 	try {
-		const found = await act<Following>("now", { run }, true);
-		now.value = found.now;
-		readAt.value = found["as of"];
-		hear(found.generation);
+		const reply = await act<Following>("now", { run }, true);
+		now.value = reply.now;
+		readAt.value = reply["as of"];
+		hear(reply.generation);
 	} catch {
 		now.value = null; // the server has gone: what the next question says
 	}

@@ -28,8 +28,8 @@ function typing(target: EventTarget | null): boolean {
 /** Runs the key that was pressed, unless somebody types or the browser has a use for it. */
 export function pressed(event: KeyboardEvent): void {
 	if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
-	const found = boundKeys().find((one) => one.key === event.key);
-	if (!found) return;
+	const binding = boundKeys().find((one) => one.key === event.key);
+	if (!binding) return;
 	event.preventDefault();
-	found.run();
+	binding.run();
 }

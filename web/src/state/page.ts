@@ -44,8 +44,8 @@ export function changed(page: Page, change: Change): Page {
 
 /** Another screen with the same run, selection and focus. */
 export function onScreen(page: Page, screen: string, change: Change = {}): Page {
-	const kept = Object.entries(page.given).filter(([name]) => screen === page.screen || SHARED.includes(name));
-	return changed({ screen, given: Object.fromEntries(kept) }, change);
+	const shared = Object.entries(page.given).filter(([name]) => screen === page.screen || SHARED.includes(name));
+	return changed({ screen, given: Object.fromEntries(shared) }, change);
 }
 
 /** The part of a page that narrows what is asked. */

@@ -7,8 +7,8 @@ export const runs = signal<Runs | null>(null);
 
 /** The run on screen. */
 export const currentRun = computed<Run | null>(() => {
-	const found = runs.value?.runs.find((one) => one.name === run.value) ?? null;
-	return found && everything.value ? { ...found, layers: found["layers of all"] } : found;
+	const shown = runs.value?.runs.find((one) => one.name === run.value) ?? null;
+	return shown && everything.value ? { ...shown, layers: shown["layers of all"] } : shown;
 });
 
 /** The last look at the run on screen, while it runs. */

@@ -98,12 +98,12 @@ export function rowsOf(root: Node): { placed: Placed[]; rows: number } {
 /** The node that an arrow key leads to: up the stack, down to the first below, to the sides among siblings. */
 export function step(root: Node, from: string, key: string): Node | null {
 	const all = flat(root);
-	const here = all.find((one) => one.call === from) ?? root;
-	const parent = all.find((one) => one.children.includes(here));
+	const focused = all.find((one) => one.call === from) ?? root;
+	const parent = all.find((one) => one.children.includes(focused));
 	if (key === "ArrowUp") return parent ?? null;
-	if (key === "ArrowDown") return here.children[0] ?? null;
-	const siblings = parent?.children ?? [here];
-	return siblings[siblings.indexOf(here) + (key === "ArrowRight" ? 1 : -1)] ?? null;
+	if (key === "ArrowDown") return focused.children[0] ?? null;
+	const siblings = parent?.children ?? [focused];
+	return siblings[siblings.indexOf(focused) + (key === "ArrowRight" ? 1 : -1)] ?? null;
 }
 
 const UNITS: Record<string, Unit> = { start: "ns", duration: "ns", nested: "ns", exclusive: "ns", size: "bytes", bytes: "bytes", lane: "lane" };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { call, SLOW, tree } from "../../../browser/made";
+import { call, SLOW, tree } from "../../../browser/fixture";
 import { SvgInk } from "../../draw/ink";
 import { palettes } from "../../draw/theme";
 import type { Table } from "../../source";
@@ -66,13 +66,13 @@ test("the comparison lists what differs, with ratios of sizes and times", () => 
 
 test("arguments, hints and the place in the program are shown, each once", () => {
 	const hint = { key: "cb_nodes", value: "4", source: "in force" };
-	const made = { args: { amode: 5, name: "x" }, hints: [hint, hint], site: { function: "by_view", source: "form.c", line: 54 } } as never;
-	expect(details(made, "args")).toEqual([
+	const answer = { args: { amode: 5, name: "x" }, hints: [hint, hint], site: { function: "by_view", source: "form.c", line: 54 } } as never;
+	expect(details(answer, "args")).toEqual([
 		["amode", "5"],
 		["name", "x"],
 	]);
-	expect(details(made, "hints")).toEqual([["cb_nodes", "4 (in force)"]]);
-	expect(siteOf(made)).toBe("by_view, form.c:54");
+	expect(details(answer, "hints")).toEqual([["cb_nodes", "4 (in force)"]]);
+	expect(siteOf(answer)).toBe("by_view, form.c:54");
 	expect(details({}, "args")).toEqual([]);
 	expect(siteOf({ site: null })).toBe("");
 });

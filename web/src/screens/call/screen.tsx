@@ -47,7 +47,7 @@ function OneCall({ call }: { call: string }): JSX.Element | null {
 	if (!run) return null;
 	return (
 		<Shown answer={answer} height={500}>
-			{(found) => <Explorer answer={found} of={run} />}
+			{(reply) => <Explorer answer={reply} of={run} />}
 		</Shown>
 	);
 }

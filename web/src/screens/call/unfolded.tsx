@@ -60,8 +60,8 @@ function Icicle({ root, table, focus, lane }: { root: Node; table: Table; focus:
 	const height = icicleHeight(root);
 	const at = cursor ?? focus;
 	const paint = useMemo(() => paintIcicle(root, at), [root, at]);
-	const here = flat(root).find((one) => one.call === at);
-	const shown = hover ?? here ?? root;
+	const focused = flat(root).find((one) => one.call === at);
+	const shown = hover ?? focused ?? root;
 	const callColumn = column(table, "call");
 	return (
 		<div ref={attach}>
@@ -83,7 +83,7 @@ function Icicle({ root, table, focus, lane }: { root: Node; table: Table; focus:
 				}}
 				onKey={(event) => {
 					if (event.key === "Enter") {
-						if (here) open(here);
+						if (focused) open(focused);
 						return true;
 					}
 					if (!event.key.startsWith("Arrow")) return false;

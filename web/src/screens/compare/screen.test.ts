@@ -32,11 +32,11 @@ test("a function says its layer and from where it was called", () => {
 });
 
 test("A, B, change and ratio stand beside each other; what one run lacks has no ratio", () => {
-	const made = beside(table, "layers", true);
-	expect(made.columns.map((one) => one.name).slice(0, 9)).toEqual(["layer", "exclusive A", "exclusive B", "exclusive: change", "exclusive: B / A", "inclusive A", "inclusive B", "inclusive: change", "inclusive: B / A"]);
-	expect(made.rows.map((row) => row[0])).toEqual(["mpiio", "stdio"]);
-	expect(made.rows[0]?.slice(1, 5)).toEqual([1, 4, 3, 4]);
-	expect(made.rows[1]?.slice(1, 5)).toEqual([0.5, null, -0.5, null]);
+	const compared = beside(table, "layers", true);
+	expect(compared.columns.map((one) => one.name).slice(0, 9)).toEqual(["layer", "exclusive A", "exclusive B", "exclusive: change", "exclusive: B / A", "inclusive A", "inclusive B", "inclusive: change", "inclusive: B / A"]);
+	expect(compared.rows.map((row) => row[0])).toEqual(["mpiio", "stdio"]);
+	expect(compared.rows[0]?.slice(1, 5)).toEqual([1, 4, 3, 4]);
+	expect(compared.rows[1]?.slice(1, 5)).toEqual([0.5, null, -0.5, null]);
 	expect(beside(table, "layers", false).rows).toHaveLength(3);
 });
 

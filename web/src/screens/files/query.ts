@@ -136,16 +136,16 @@ export interface SizeBar {
 
 /** Calls of each size of access, of the layers that are drawn. */
 export function sizeBars(sizes: Table, layers: string[]): SizeBar[] {
-	const found = new Map<number, SizeBar>();
+	const bars = new Map<number, SizeBar>();
 	for (const one of records(sizes)) {
 		if (!layers.includes(String(one["layer"]))) continue;
 		const from = Number(one["from"]);
 		const end = one["below"] === null ? " and more" : ` to ${size(Number(one["below"]))}`;
-		const bar = found.get(from) ?? { label: `${size(from)}${end}`, read: 0, written: 0 };
+		const bar = bars.get(from) ?? { label: `${size(from)}${end}`, read: 0, written: 0 };
 		bar[one["kind"] === "read" ? "read" : "written"] += Number(one["calls"]);
-		found.set(from, bar);
+		bars.set(from, bar);
 	}
-	return [...found].sort(([a], [b]) => a - b).map(([, bar]) => bar);
+	return [...bars].sort(([a], [b]) => a - b).map(([, bar]) => bar);
 }
 
 export interface CoverageAnswer {

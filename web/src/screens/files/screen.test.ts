@@ -9,9 +9,9 @@ function table(names: string[], rows: Cell[][]): Table {
 	return { columns: names.map((name) => ({ name, unit: "text" })), rows, total: rows.length, sql: "select", note: null };
 }
 
-const made = ["calls", "bytes read", "bytes written", "time"];
-const ranks = { under: "/", table: table(["lane", "label", ...made], [[3, "rank 3", 10, 0, 100, 9]]) };
-const tree = { under: "/s/", table: table(["file", "path", "files", ...made], [[7, "/s/<b>a,b</b>", 1, 5, 0, 100, 8], [null, "/s/out/", 40, 5, 0, 50, 1]]) };
+const measures = ["calls", "bytes read", "bytes written", "time"];
+const ranks = { under: "/", table: table(["lane", "label", ...measures], [[3, "rank 3", 10, 0, 100, 9]]) };
+const tree = { under: "/s/", table: table(["file", "path", "files", ...measures], [[7, "/s/<b>a,b</b>", 1, 5, 0, 100, 8], [null, "/s/out/", 40, 5, 0, 50, 1]]) };
 const ops = { under: "/s/", table: table(["layer", "op", "kind", "calls", "bytes", "time"], [["posix", "pwrite", "write", 5, 100, 8]]) };
 
 test("job, rank, file, operation, call: each step narrows what is asked", () => {

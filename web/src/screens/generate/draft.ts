@@ -72,7 +72,7 @@ function show(text: string, edit: Edit): void {
 }
 
 /** What `hints`, `archive` and `save` are asked with. */
-export function asked(now: Draft): Record<string, string> {
+export function requestOf(now: Draft): Record<string, string> {
 	return { name: now.name, text: now.text, ends: now.crlf ? "crlf" : "lf", check: selfCheck.value ? "yes" : "no" };
 }
 
@@ -83,12 +83,12 @@ export function useHints(): void {
 	useEffect(() => {
 		if (!now) return;
 		const timer = setTimeout(() => {
-			act<Hints>("hints", { ...asked(now), ...(count ? { processes: String(count) } : {}) }).then(
-				(found) => {
+			act<Hints>("hints", { ...requestOf(now), ...(count ? { processes: String(count) } : {}) }).then(
+				(reply) => {
 					if (draft.value !== now || ranks.value !== count) return;
-					hints.value = found;
+					hints.value = reply;
 					failed.value = null;
-					if (found.blocks) blocks.value = found.blocks;
+					if (reply.blocks) blocks.value = reply.blocks;
 				},
 				(error: unknown) => (failed.value = error instanceof Error ? error : new Error(String(error))),
 			);

@@ -11,7 +11,7 @@ export function Editor({ draft, mistake }: { draft: Draft; mistake: Mistake | nu
 	const area = useRef<HTMLTextAreaElement>(null);
 	const scroller = useRef<HTMLDivElement>(null);
 	const lines = draft.text.split("\n");
-	const here = lineOf(draft.text, cursor.value);
+	const cursorLine = lineOf(draft.text, cursor.value);
 	const widest = lines.reduce((most, one) => Math.max(most, one.replaceAll("\t", "        ").length), 0);
 	useEffect(() => {
 		const go = wanted.value;
@@ -31,7 +31,7 @@ export function Editor({ draft, mistake }: { draft: Draft; mistake: Mistake | nu
 				{lines.map((_, at) => at + 1).join("\n")}
 			</pre>
 			<div class="page" style={{ height: `${lines.length * LINE + LINE}px`, minWidth: `${widest + 2}ch` }}>
-				<Bands text={draft.text} here={here} mistake={mistake} />
+				<Bands text={draft.text} cursorLine={cursorLine} mistake={mistake} />
 				<textarea
 					ref={area}
 					aria-label={`Text of ${draft.name}`}
@@ -53,19 +53,19 @@ export function Editor({ draft, mistake }: { draft: Draft; mistake: Mistake | nu
 }
 
 /** Behind the text: where blocks are, what was generated, the line of the cursor, that of the mistake. */
-function Bands({ text, here, mistake }: { text: string; here: number; mistake: Mistake | null }): JSX.Element {
+function Bands({ text, cursorLine, mistake }: { text: string; cursorLine: number; mistake: Mistake | null }): JSX.Element {
 	const band = (name: string, from: number, to: number, key: string): JSX.Element => (
 		<div key={key} class={`band ${name}`} style={{ top: `${(from - 1) * LINE}px`, height: `${Math.max(1, to - from) * LINE}px` }} />
 	);
-	const found = blocks.value.flatMap((one, at) => {
+	const bands = blocks.value.flatMap((one, at) => {
 		const [from, end, behind] = [one.start, one.end, one.behind].map((place) => lineOf(text, place)) as [number, number, number];
 		const own = band(isPoint(one) ? "point" : "says", from, end, `b${at}`);
 		return behind > end ? [own, band("made", end, behind, `m${at}`)] : [own];
 	});
 	return (
 		<div aria-hidden="true">
-			{band("here", here, here + 1, "here")}
-			{found}
+			{band("here", cursorLine, cursorLine + 1, "here")}
+			{bands}
 			{mistake && band("wrong", mistake.line, mistake.line + 1, "wrong")}
 		</div>
 	);
@@ -75,6 +75,6 @@ function Bands({ text, here, mistake }: { text: string; here: number; mistake: M
 export function below(text: string): string {
 	const at = placeBelow(text, blocks.value, cursor.value);
 	const line = lineOf(text, at) - (text[at - 1] === "\n" ? 1 : 0);
-	const said = (text.split("\n")[line - 1] ?? "").trim();
-	return `below line ${line}${said ? `: ${said.length > 40 ? `${said.slice(0, 40)}…` : said}` : ""}`;
+	const content = (text.split("\n")[line - 1] ?? "").trim();
+	return `below line ${line}${content ? `: ${content.length > 40 ? `${content.slice(0, 40)}…` : content}` : ""}`;
 }

@@ -12,7 +12,7 @@ import { fresh, joinName, names, splitName, statements } from "./words";
 export interface FormProps {
 	text: string;
 	form: FormAnswer;
-	found: Hints;
+	reply: Hints;
 }
 
 export function HintsForm(props: FormProps): JSX.Element {
@@ -31,7 +31,7 @@ export function HintsForm(props: FormProps): JSX.Element {
 }
 
 function add(props: FormProps, kind: string, statement: string): void {
-	put(addStatement(props.text, props.found, blocks.value, kind, statement));
+	put(addStatement(props.text, props.reply, blocks.value, kind, statement));
 }
 
 interface NamesProps extends FormProps {
@@ -82,7 +82,7 @@ function Variables(props: FormProps): JSX.Element {
 	);
 }
 
-function Variable({ text, form, found, row, dims, at }: FormProps & { row: Statement; dims: string[]; at: number }): JSX.Element {
+function Variable({ text, form, reply, row, dims, at }: FormProps & { row: Statement; dims: string[]; at: number }): JSX.Element {
 	const { name, path } = splitName(row.head.text);
 	const own = row.parts.slice(2);
 	const write = (next: string[]): void => put(replaced(row.parts.slice(1), [String(next.length), ...next].join(", ")));
@@ -105,7 +105,7 @@ function Variable({ text, form, found, row, dims, at }: FormProps & { row: State
 					−
 				</button>
 			</div>
-			{(found.library === "hdf5" || path) && <Field label={`path of ${name} in the file`} title="path in the file" value={path} set={(to) => head(joinName(name, to.replaceAll('"', "")))} />}
+			{(reply.library === "hdf5" || path) && <Field label={`path of ${name} in the file`} title="path in the file" value={path} set={(to) => head(joinName(name, to.replaceAll('"', "")))} />}
 			<Remove what={`variable ${name}`} statement={row} text={text} />
 			<Wrong statement={row} />
 		</div>
@@ -173,15 +173,15 @@ export function valueOf(kind: string, name: string, text: string): string {
 /** Says an option; takes it out where there is nothing to say. */
 export function setOption(kind: string, name: string, value: string, text: string): void {
 	const row = optionOf(kind, name);
-	const found = hints.value;
+	const reply = hints.value;
 	if (row) put(value === "" ? removed(text, row) : replaced(row.parts, value));
-	else if (value !== "" && found) put(addStatement(text, found, blocks.value, kind, `${name}: ${value};`));
+	else if (value !== "" && reply) put(addStatement(text, reply, blocks.value, kind, `${name}: ${value};`));
 }
 
 function OptionField({ kind, name, title, text, hint }: { kind: string; name: string; title: string; text: string; hint: string }): JSX.Element {
 	const row = optionOf(kind, name);
 	const [typed, setTyped] = useState("");
-	const said = valueOf(kind, name, text);
+	const written = valueOf(kind, name, text);
 	const commit = (value: string): void => (setTyped(""), setOption(kind, name, clean(value), text));
 	// A statement that is not there yet is written once it is whole; one that is there follows each letter.
 	const onInput = (value: string): void => (row && clean(value) !== "" ? (setTyped(value), setOption(kind, name, clean(value), text)) : setTyped(value));
@@ -192,7 +192,7 @@ function OptionField({ kind, name, title, text, hint }: { kind: string; name: st
 				type="text"
 				spellcheck={false}
 				autocomplete="off"
-				value={row && clean(typed) !== said && typed.trim() !== "" ? said : typed || said}
+				value={row && clean(typed) !== written && typed.trim() !== "" ? written : typed || written}
 				placeholder={hint}
 				onInput={(event) => onInput(event.currentTarget.value)}
 				onChange={(event) => commit(event.currentTarget.value)}
@@ -202,12 +202,12 @@ function OptionField({ kind, name, title, text, hint }: { kind: string; name: st
 	);
 }
 
-function Options({ text, form, found }: FormProps): JSX.Element {
+function Options({ text, form, reply }: FormProps): JSX.Element {
 	const says = (name: string): string => {
 		const one = form.libraries.find((known) => known.name === name);
 		return one ? `${one.title} · ${one.level} level` : name;
 	};
-	const language = valueOf("options", "language", text) || found.language || "c";
+	const language = valueOf("options", "language", text) || reply.language || "c";
 	return (
 		<Group title="Library and file">
 			<Pick label="library" title="library and level" options={form.libraries.map((one) => one.name)} chosen={valueOf("options", "library", text) || "pnetcdf"} says={says} choose={(to) => setOption("options", "library", to, text)} />

@@ -46,14 +46,14 @@ export function firstView({ dimensions, boxes }: Owned): View {
 /** Boxes that meet the view, in elements. */
 export function areas({ dimensions, boxes }: Owned, { down, across, at }: View): Area[] {
 	const many = dimensions.length;
-	const found: Area[] = [];
+	const shown: Area[] = [];
 	for (const box of boxes) {
 		const start = (d: number): number => box[1 + d] ?? 0;
 		const count = (d: number): number => box[1 + many + d] ?? 0;
 		const meets = dimensions.every((_, d) => d === down || d === across || (start(d) <= (at[d] ?? 0) && (at[d] ?? 0) < start(d) + count(d)));
-		if (meets) found.push({ rank: box[0] ?? 0, x: start(across), width: count(across), y: down === null ? 0 : start(down), height: down === null ? 1 : count(down) });
+		if (meets) shown.push({ rank: box[0] ?? 0, x: start(across), width: count(across), y: down === null ? 0 : start(down), height: down === null ? 1 : count(down) });
 	}
-	return found;
+	return shown;
 }
 
 export interface Cell extends Area {
@@ -74,14 +74,14 @@ export function faults(all: Area[], width: number, height: number): Cell[] {
 		const [first, last] = [row.get(Math.max(0, one.y)) ?? 0, row.get(Math.min(height, one.y + one.height)) ?? ys.length - 1];
 		for (let y = first; y < last; y++) for (let x = from; x < to; x++) owners[y * columns + x] = (owners[y * columns + x] ?? 0) + 1;
 	}
-	const found: Cell[] = [];
+	const faulty: Cell[] = [];
 	owners.forEach((many, at) => {
 		if (many === 1) return;
 		const [x, y] = [at % columns, Math.floor(at / columns)];
 		const [left, top] = [xs[x] ?? 0, ys[y] ?? 0];
-		found.push({ rank: -1, owners: many, x: left, y: top, width: (xs[x + 1] ?? left) - left, height: (ys[y + 1] ?? top) - top });
+		faulty.push({ rank: -1, owners: many, x: left, y: top, width: (xs[x + 1] ?? left) - left, height: (ys[y + 1] ?? top) - top });
 	});
-	return found;
+	return faulty;
 }
 
 interface Scale {

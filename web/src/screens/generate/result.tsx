@@ -5,7 +5,7 @@ import { save as saveFile } from "../../parts/export";
 import { Failed } from "../../parts/notice";
 import { say } from "../../parts/say";
 import { act } from "../../state/answers";
-import { asked, draft, open, selfCheck, type Draft } from "./draft";
+import { requestOf, draft, open, selfCheck, type Draft } from "./draft";
 import { Pick } from "./fields";
 import { setOption, valueOf } from "./form";
 import { Owners } from "./owners";
@@ -17,7 +17,7 @@ type Tab = keyof typeof TABS;
 interface Props {
 	now: Draft;
 	form: FormAnswer;
-	found: Hints;
+	reply: Hints;
 }
 
 export function Result(props: Props): JSX.Element {
@@ -34,27 +34,27 @@ export function Result(props: Props): JSX.Element {
 				<Take {...props} />
 			</div>
 			{tab === "code" && <Code {...props} />}
-			{tab === "owners" && <Owners hints={props.found} />}
+			{tab === "owners" && <Owners hints={props.reply} />}
 			{tab === "plan" && <Plans {...props} />}
 		</section>
 	);
 }
 
 /** Download, or write beside the source. */
-function Take({ now, form, found }: Props): JSX.Element {
+function Take({ now, form, reply }: Props): JSX.Element {
 	const [error, setError] = useState<Error | null>(null);
-	const none = found.files.length === 0;
+	const none = reply.files.length === 0;
 	const refuse = (why: unknown): void => setError(why instanceof Error ? why : new Error(String(why)));
 	const download = (): void => {
 		setError(null);
-		act<Archive>("archive", asked(now)).then(({ name, base64 }) => {
+		act<Archive>("archive", requestOf(now)).then(({ name, base64 }) => {
 			const bytes = Uint8Array.from(atob(base64), (one) => one.charCodeAt(0));
 			saveFile(name, new Blob([bytes], { type: "application/zip" }));
 		}, refuse);
 	};
 	const write = (): void => {
 		setError(null);
-		act<Saved>("save", { ...asked(now), was: now.was ?? "" }).then(({ written, text }) => {
+		act<Saved>("save", { ...requestOf(now), was: now.was ?? "" }).then(({ written, text }) => {
 			open(now.name, text, text);
 			say(written.length ? `Written: ${written.join(", ")}` : "Nothing has changed");
 		}, refuse);
@@ -77,15 +77,15 @@ function Take({ now, form, found }: Props): JSX.Element {
 	);
 }
 
-function Code({ now, found }: Props): JSX.Element {
+function Code({ now, reply }: Props): JSX.Element {
 	const [chosen, choose] = useState("");
-	const own = found.files.find((one) => one.name.endsWith("_io.c") || one.name.endsWith("_io.cpp") || one.name.endsWith("_io.f90"));
-	const file = found.files.find((one) => one.name === chosen) ?? own ?? found.files[0];
+	const own = reply.files.find((one) => one.name.endsWith("_io.c") || one.name.endsWith("_io.cpp") || one.name.endsWith("_io.f90"));
+	const file = reply.files.find((one) => one.name === chosen) ?? own ?? reply.files[0];
 	if (!file) return <p class="notice">The code follows as soon as nothing is wrong with the text.</p>;
 	return (
 		<>
 			<div class="bar" role="group" aria-label="File">
-				{found.files.map(({ name }) => (
+				{reply.files.map(({ name }) => (
 					<button key={name} type="button" class="file" aria-pressed={name === file.name} onClick={() => choose(name)}>
 						{name}
 					</button>
@@ -98,24 +98,24 @@ function Code({ now, found }: Props): JSX.Element {
 			<pre class="code" tabIndex={0} role="region" aria-label={file.name}>
 				{file.text}
 			</pre>
-			{found.notes.map((one) => (
+			{reply.notes.map((one) => (
 				<p key={one} class="notice problems">
 					{one}
 				</p>
 			))}
 			<p class="quiet build">
-				Build and start, in the folder of {now.name}: <code>{found.build}</code> <code>{found.start}</code>
+				Build and start, in the folder of {now.name}: <code>{reply.build}</code> <code>{reply.start}</code>
 			</p>
 		</>
 	);
 }
 
-function Plans({ now, form, found }: Props): JSX.Element {
-	if (found.plans.length === 0) return <p class="notice">What is decided, and why, follows as soon as nothing is wrong with the text.</p>;
+function Plans({ now, form, reply }: Props): JSX.Element {
+	if (reply.plans.length === 0) return <p class="notice">What is decided, and why, follows as soon as nothing is wrong with the text.</p>;
 	return (
 		<div class="plans" tabIndex={0} role="region" aria-label="Plan and reasons">
-			{found.plans.map((one) => (
-				<OnePlan key={one.point} plan={one} form={form} now={now} title={found.title} />
+			{reply.plans.map((one) => (
+				<OnePlan key={one.point} plan={one} form={form} now={now} title={reply.title} />
 			))}
 		</div>
 	);
@@ -160,6 +160,6 @@ function OnePlan({ plan, form, now, title }: { plan: Plan; form: FormAnswer; now
 
 /** What a rule decided can be said otherwise: it becomes an option in the text. */
 function Override({ name, choices, point, now }: { name: string; choices: string[]; point: string; now: Draft }): JSX.Element {
-	const said = valueOf("options", name, now.text);
-	return <Pick label={`${name} of ${point}`} options={choices} chosen={said || (choices[0] ?? "")} choose={(to) => setOption("options", name, to === choices[0] ? "" : to, draft.value?.text ?? "")} />;
+	const option = valueOf("options", name, now.text);
+	return <Pick label={`${name} of ${point}`} options={choices} chosen={option || (choices[0] ?? "")} choose={(to) => setOption("options", name, to === choices[0] ? "" : to, draft.value?.text ?? "")} />;
 }

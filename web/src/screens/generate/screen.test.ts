@@ -127,8 +127,8 @@ describe("who owns what", () => {
 		expect([view.down, view.across]).toEqual([0, 1]);
 		expect(areas(owned, view).map((one) => one.rank)).toEqual([0, 1, 2]);
 		const flat = { down: 1, across: 2, at: [3, 0, 0] };
-		const found = faults(areas(owned, flat), 8, 8);
-		expect(found.map((one) => [one.owners, one.y, one.height])).toEqual([[2, 4, 3], [0, 7, 1]]);
+		const faulty = faults(areas(owned, flat), 8, 8);
+		expect(faulty.map((one) => [one.owners, one.y, one.height])).toEqual([[2, 4, 3], [0, 7, 1]]);
 		expect(faults(areas(owned, { ...flat, at: [0, 0, 0] }), 8, 8).map((one) => one.owners)).toEqual([0]);
 	});
 

@@ -29,12 +29,12 @@ function Opened({ form }: { form: FormAnswer }): JSX.Element {
 	}, [form]);
 	useHints();
 	const now = draft.value;
-	const found = hints.value;
+	const reply = hints.value;
 	return (
 		<div class="generate">
-			<Steps mistake={found?.mistake ?? null} opened={now !== null && now.text.trim() !== ""} />
+			<Steps mistake={reply?.mistake ?? null} opened={now !== null && now.text.trim() !== ""} />
 			{failed.value && <Failed error={failed.value} />}
-			{now === null || now.text.trim() === "" ? <Begin form={form} now={now} /> : found ? <Work form={form} now={now} found={found} /> : <Loading height={300} />}
+			{now === null || now.text.trim() === "" ? <Begin form={form} now={now} /> : reply ? <Work form={form} now={now} reply={reply} /> : <Loading height={300} />}
 		</div>
 	);
 }
@@ -114,33 +114,33 @@ function OpenFile(): JSX.Element {
 	);
 }
 
-function Work({ form, now, found }: { form: FormAnswer; now: Draft; found: Hints }): JSX.Element {
+function Work({ form, now, reply }: { form: FormAnswer; now: Draft; reply: Hints }): JSX.Element {
 	return (
 		<div class="work">
-			<HintsForm text={now.text} form={form} found={found} />
+			<HintsForm text={now.text} form={form} reply={reply} />
 			<div class="beside">
 				<section class="source-part" aria-label="Source">
-					<Place now={now} found={found} />
-					<Banner mistake={found.mistake} />
-					<Editor draft={now} mistake={isBare(blocks.value, found.mistake) ? null : found.mistake} />
+					<Place now={now} reply={reply} />
+					<Banner mistake={reply.mistake} />
+					<Editor draft={now} mistake={isBare(blocks.value, reply.mistake) ? null : reply.mistake} />
 				</section>
-				<Result now={now} form={form} found={found} />
+				<Result now={now} form={form} reply={reply} />
 			</div>
 		</div>
 	);
 }
 
 /** Puts a point below the line of the cursor. */
-function Place({ now, found }: { now: Draft; found: Hints }): JSX.Element {
+function Place({ now, reply }: { now: Draft; reply: Hints }): JSX.Element {
 	const place = (kind: string): void => {
 		const all = blocks.value;
 		const taken = all.filter((one) => one.kind === kind).map((one) => one.name || kind);
 		const name = blockName(kind, fresh(kind, taken));
 		const at = placeBelow(now.text, all, cursor.value);
 		const bare = names(all, "variables").length === 0;
-		const point = addBlock(now.text, found.language, at, name, bare ? [FIRST_ACCESS] : accessesFor(all, now.text, kind));
+		const point = addBlock(now.text, reply.language, at, name, bare ? [FIRST_ACCESS] : accessesFor(all, now.text, kind));
 		put(point);
-		if (bare) for (const [of, lines] of [...FIRST].reverse()) putDefinitions(of, lines, found, at);
+		if (bare) for (const [of, lines] of [...FIRST].reverse()) putDefinitions(of, lines, reply, at);
 		wanted.value = { start: draft.value?.text.indexOf(point.text) ?? at, end: draft.value?.text.indexOf(point.text) ?? at };
 		say(`${name} placed`);
 	};
@@ -164,9 +164,9 @@ function Place({ now, found }: { now: Draft; found: Hints }): JSX.Element {
 }
 
 /** Blocks that a first point needs, in front of it: where declarations may stand, or right before it. */
-function putDefinitions(kind: string, lines: string[], found: Hints, point: number): void {
+function putDefinitions(kind: string, lines: string[], reply: Hints, point: number): void {
 	if (!draft.value || blocks.value.some((one) => one.kind === kind)) return;
-	put(addBlock(draft.value.text, found.language, Math.min(found.declare, point), kind, lines));
+	put(addBlock(draft.value.text, reply.language, Math.min(reply.declare, point), kind, lines));
 }
 
 /** The first mistake in words; nothing where the steps say what is missing. */

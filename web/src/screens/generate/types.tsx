@@ -16,7 +16,7 @@ export function Types(props: FormProps): JSX.Element {
 			{rows.map((row, at) => (
 				<Type key={at} {...props} row={row} before={taken.slice(0, at)} at={at} />
 			))}
-			<button type="button" onClick={() => put(addStatement(props.text, props.found, blocks.value, "types", first))}>
+			<button type="button" onClick={() => put(addStatement(props.text, props.reply, blocks.value, "types", first))}>
 				Add a type
 			</button>
 		</Group>

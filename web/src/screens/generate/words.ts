@@ -13,8 +13,8 @@ export function statements(blocks: Block[], kind: string): Statement[] {
 
 /** `NAME` or `NAME as "PATH"`. */
 export function splitName(head: string): { name: string; path: string } {
-	const found = /^(.*?)\s+as\s+"([^"]*)"?$/s.exec(head);
-	return { name: found?.[1] ?? head, path: found?.[2] ?? "" };
+	const match = /^(.*?)\s+as\s+"([^"]*)"?$/s.exec(head);
+	return { name: match?.[1] ?? head, path: match?.[2] ?? "" };
 }
 
 export function joinName(name: string, path: string): string {
@@ -43,8 +43,8 @@ export function names(blocks: Block[], kind: string): string[] {
 
 /** Dimensions of each variable, slowest first. */
 export function dimensionsOf(blocks: Block[], variable: string): string[] {
-	const found = statements(blocks, "variables").find((one) => splitName(one.head.text).name === variable);
-	return (found?.parts.slice(2) ?? []).map((one) => one.text);
+	const definition = statements(blocks, "variables").find((one) => splitName(one.head.text).name === variable);
+	return (definition?.parts.slice(2) ?? []).map((one) => one.text);
 }
 
 /** A name that none of these is. */

@@ -48,8 +48,8 @@ export function useHeatGestures(setting: Setting): Gestures & { place: Place | n
 		place,
 		onHover: (point) => setPointing({ ...pointing, hover: point && at(point) }),
 		onPress: (point) => {
-			const found = at(point);
-			if (found) stand(found);
+			const pressed = at(point);
+			if (pressed) stand(pressed);
 		},
 		onBrush: (brush, ended) => {
 			const part = brushed(setting, brush);
@@ -62,12 +62,12 @@ export function useHeatGestures(setting: Setting): Gestures & { place: Place | n
 		onKey: (event) => {
 			if (!grid) return false;
 			const step = arrows(event);
-			const here = place ?? firstPlace(setting, grid);
-			if (step) stand(moved(grid.plan, here, ...step));
+			const cursorPlace = place ?? firstPlace(setting, grid);
+			if (step) stand(moved(grid.plan, cursorPlace, ...step));
 			else if (event.key === "b") {
-				if (anchor) select(viewOf(grid.plan, anchor, here));
-				setAnchor(anchor ? null : here);
-			} else return command(event.key, setting, grid, here, stand);
+				if (anchor) select(viewOf(grid.plan, anchor, cursorPlace));
+				setAnchor(anchor ? null : cursorPlace);
+			} else return command(event.key, setting, grid, cursorPlace, stand);
 			return true;
 		},
 	};
@@ -76,19 +76,19 @@ export function useHeatGestures(setting: Setting): Gestures & { place: Place | n
 /** Arrows move by a cell, with Shift by eight. */
 function arrows({ key, shiftKey }: KeyboardEvent): [number, number] | null {
 	const by = shiftKey ? 8 : 1;
-	const found = { ArrowLeft: [-by, 0], ArrowRight: [by, 0], ArrowUp: [0, -by], ArrowDown: [0, by] }[key];
-	return found ? [found[0] ?? 0, found[1] ?? 0] : null;
+	const step = { ArrowLeft: [-by, 0], ArrowRight: [by, 0], ArrowUp: [0, -by], ArrowDown: [0, by] }[key];
+	return step ? [step[0] ?? 0, step[1] ?? 0] : null;
 }
 
-function command(key: string, setting: Setting, grid: Grid, here: Place, stand: (at: Place) => void): boolean {
+function command(key: string, setting: Setting, grid: Grid, cursorPlace: Place, stand: (at: Place) => void): boolean {
 	const { run, view } = setting;
-	const cell = viewOf(grid.plan, here);
+	const cell = viewOf(grid.plan, cursorPlace);
 	const [middle, lane] = [(cell.time[0] + cell.time[1]) / 2, (cell.lanes[0] + cell.lanes[1]) / 2];
-	if (key === "Enter") void open(setting, grid, here);
+	if (key === "Enter") void open(setting, grid, cursorPlace);
 	else if (key === "+" || key === "=") zoom(run, scaled(view, 0.5, middle, lane));
 	else if (key === "-") zoom(run, scaled(view, 2, middle, lane));
 	else if (key === "0") change({ w: null, wl: null });
-	else if (key === "n" || key === "N") jump(setting, grid, here, key === "n" ? 1 : -1, stand);
+	else if (key === "n" || key === "N") jump(setting, grid, cursorPlace, key === "n" ? 1 : -1, stand);
 	else return false;
 	return true;
 }
@@ -100,18 +100,18 @@ function firstPlace({ marks }: Setting, grid: Grid): Place {
 }
 
 /** From one of the longest calls to the next shorter or longer one. */
-function jump({ marks }: Setting, grid: Grid, here: Place, by: number, stand: (at: Place) => void): void {
+function jump({ marks }: Setting, grid: Grid, cursorPlace: Place, by: number, stand: (at: Place) => void): void {
 	const places = marks.map((one) => placeOf(grid.plan, one.start, one.lane));
-	const now = places.findIndex((one) => one.bin === here.bin && one.row === here.row);
+	const now = places.findIndex((one) => one.bin === cursorPlace.bin && one.row === cursorPlace.row);
 	const next = places[(now + by + places.length) % places.length];
 	if (next) stand(next);
 }
 
 /** Opens the longest call of a cell: the marked one, else it is asked for. */
-async function open({ marks, layer }: Setting, grid: Grid, here: Place): Promise<void> {
-	const known = markIn(grid, marks, here);
+async function open({ marks, layer }: Setting, grid: Grid, cursorPlace: Place): Promise<void> {
+	const known = markIn(grid, marks, cursorPlace);
 	if (known) return go("call", { call: known.call });
-	const cell = viewOf(grid.plan, here);
+	const cell = viewOf(grid.plan, cursorPlace);
 	const parameters = { ...scope.value, t: formatRange(...cell.time), lanes: formatLanes(cell.lanes), layers: layer, limit: 1, by: "duration" };
 	try {
 		const table = await askJson<Table>("slowest", parameters, new AbortController().signal);

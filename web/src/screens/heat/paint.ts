@@ -77,9 +77,9 @@ function cells(ink: Ink, at: Frame, { grid, metric }: HeatPicture, palette: Pale
 	grid.values[metric].forEach((one, cell) => {
 		if (one > 0) bySteps[Math.min(STEPS - 1, Math.floor(logShare(one, least, most) * STEPS))]?.push(cell);
 	});
-	bySteps.forEach((found, step) => {
+	bySteps.forEach((members, step) => {
 		ink.fillStyle = heat(palette, step / (STEPS - 1));
-		for (const cell of found) {
+		for (const cell of members) {
 			const box = cellBox(at, grid, (cell % width) + grid.plan.bins[0], Math.floor(cell / width) + grid.plan.rows[0]);
 			if (box) ink.fillRect(...box);
 		}

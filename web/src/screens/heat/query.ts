@@ -52,9 +52,9 @@ export function planFor(levels: Levels, view: View, width: number, height: numbe
 		return plan.bins[1] - plan.bins[0] >= width / CELL / 2 && plan.rows[1] - plan.rows[0] >= Math.min(lanes, height / ROW / 2);
 	};
 	const affordable = plans.filter(isCheap);
-	const found = affordable.find(enough) ?? affordable.at(-1) ?? plans[0];
-	if (!found) throw new Error("this run has no tiles: pack it again with this version of Fathom");
-	return found;
+	const chosen = affordable.find(enough) ?? affordable.at(-1) ?? plans[0];
+	if (!chosen) throw new Error("this run has no tiles: pack it again with this version of Fathom");
+	return chosen;
 }
 
 function cover(levels: Levels, level: Level, view: View): Plan {
@@ -69,11 +69,11 @@ function cover(levels: Levels, level: Level, view: View): Plan {
 
 /** (x, y) of the tiles that a plan takes. */
 export function tilesOf({ bins, rows }: Plan): [number, number][] {
-	const found: [number, number][] = [];
+	const tiles: [number, number][] = [];
 	for (let y = Math.floor(rows[0] / TILE_ROWS); y * TILE_ROWS < rows[1]; y++) {
-		for (let x = Math.floor(bins[0] / TILE_BINS); x * TILE_BINS < bins[1]; x++) found.push([x, y]);
+		for (let x = Math.floor(bins[0] / TILE_BINS); x * TILE_BINS < bins[1]; x++) tiles.push([x, y]);
 	}
-	return found;
+	return tiles;
 }
 
 export function planKey(plan: Plan, scope: Record<string, string>, layer: string): string {

@@ -3,7 +3,7 @@ import { SvgInk } from "../../draw/ink";
 import { palettes } from "../../draw/theme";
 import { decodeTile, type Levels } from "../../source";
 import { scaled, whole, within, type View } from "../../state/window";
-import { SLOW, levels, runs, tile } from "../../../browser/made";
+import { SLOW, levels, runs, tile } from "../../../browser/fixture";
 import { cellInWords, gridTable, markIn, moved, placeOf, standing, viewOf } from "./cursor";
 import { extent, frame, paintHeat, under } from "./paint";
 import { gather, margins, METRICS, outliers, planFor, tilesOf, type Grid } from "./query";
@@ -126,7 +126,7 @@ test("a level that is still coming is hatched over the one before", () => {
 		paintHeat({ view: all, grid, metric: "time", marks: [], lane: name, loading })(ink, box, palettes.dark);
 		return ink.document(palettes.dark.background);
 	};
-	const rectangles = (made: string): number => made.split("<rect").length;
+	const rectangles = (svg: string): number => svg.split("<rect").length;
 	expect(rectangles(draw(true))).toBe(rectangles(draw(false)));
 	expect(draw(true).length).toBeGreaterThan(draw(false).length);
 });

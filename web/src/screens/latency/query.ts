@@ -25,18 +25,18 @@ export interface Histogram {
 
 /** A histogram for each op, those with the most time first. */
 export function histograms(table: Table): Histogram[] {
-	const found = new Map<string, Histogram>();
+	const byName = new Map<string, Histogram>();
 	for (const one of records(table)) {
 		const [layer, bucket, calls, time] = [String(one["layer"]), Number(one["bucket"]), Number(one["calls"]), Number(one["time"])];
 		const name = nameOf(one);
-		const into = found.get(name) ?? { name, layer, calls: new Map<number, number>(), time: new Map<number, number>(), total: 0, totalTime: 0 };
-		into.calls.set(bucket, (into.calls.get(bucket) ?? 0) + calls);
-		into.time.set(bucket, (into.time.get(bucket) ?? 0) + time);
-		into.total += calls;
-		into.totalTime += time;
-		found.set(name, into);
+		const histogram = byName.get(name) ?? { name, layer, calls: new Map<number, number>(), time: new Map<number, number>(), total: 0, totalTime: 0 };
+		histogram.calls.set(bucket, (histogram.calls.get(bucket) ?? 0) + calls);
+		histogram.time.set(bucket, (histogram.time.get(bucket) ?? 0) + time);
+		histogram.total += calls;
+		histogram.totalTime += time;
+		byName.set(name, histogram);
 	}
-	return [...found.values()].sort((a, b) => b.totalTime - a.totalTime);
+	return [...byName.values()].sort((a, b) => b.totalTime - a.totalTime);
 }
 
 /** First bucket, and how many there are to the last. */
@@ -65,30 +65,30 @@ function nameOf(one: Record<string, Cell>): string {
 
 /** A row for each op: percentiles of all its calls, and the share of those that count as slow. */
 export function percentiles({ percentiles: table }: LatencyAnswer, all: Histogram[], slow: number | null): Table {
-	const kept = table.columns.filter((one) => one.name !== "layer" && one.name !== "op");
+	const measures = table.columns.filter((one) => one.name !== "layer" && one.name !== "op");
 	const more: Column[] = slow === null ? [] : [{ name: "slow calls", unit: "count" }, { name: "slow, share of time", unit: "share" }];
 	const named = new Map(all.map((one) => [one.name, one]));
 	const rows = records(table).map((one): Cell[] => {
 		const histogram = named.get(nameOf(one));
 		const over = slow === null || !histogram ? [] : [above(histogram, slow)];
-		return [nameOf(one), ...kept.map(({ name }) => one[name] ?? null), ...over.flatMap(({ calls, time }) => [calls, time / Math.max(1, histogram?.totalTime ?? 0)])];
+		return [nameOf(one), ...measures.map(({ name }) => one[name] ?? null), ...over.flatMap(({ calls, time }) => [calls, time / Math.max(1, histogram?.totalTime ?? 0)])];
 	});
-	return { ...table, columns: [{ name: "call", unit: "text" }, ...kept, ...more], rows };
+	return { ...table, columns: [{ name: "call", unit: "text" }, ...measures, ...more], rows };
 }
 
 /** Latencies of a layer over time; from a threshold on, when one is given. */
 export function overTime(answer: LatencyAnswer, layer: string, slow: number | null): CellMap {
 	const table = answer["over time"];
 	const [layers, times, buckets, calls] = [column(table, "layer"), numbers(table, "time bin"), numbers(table, "bucket"), numbers(table, "calls")];
-	const kept = table.rows.map((_, at) => at).filter((at) => String(table.rows[at]?.[layers]) === layer && (buckets[at] ?? 0) >= (slow ?? -1));
-	const first = kept.reduce((least, at) => Math.min(least, buckets[at] ?? 0), Infinity);
-	const last = kept.reduce((most, at) => Math.max(most, buckets[at] ?? 0), 0);
+	const chosen = table.rows.map((_, at) => at).filter((at) => String(table.rows[at]?.[layers]) === layer && (buckets[at] ?? 0) >= (slow ?? -1));
+	const first = chosen.reduce((least, at) => Math.min(least, buckets[at] ?? 0), Infinity);
+	const last = chosen.reduce((most, at) => Math.max(most, buckets[at] ?? 0), 0);
 	const from = Number.isFinite(first) ? first : 0;
 	const bins = times.reduce((most, at) => Math.max(most, at), 0) + 1;
 	return {
 		x: timeAxis({ begin: answer.begin, width: answer.width, bins }),
 		y: bucketAxis(from, last - from + 1),
-		cells: kept.map((at) => [times[at] ?? 0, (buckets[at] ?? 0) - from, calls[at] ?? 0] as const),
+		cells: chosen.map((at) => [times[at] ?? 0, (buckets[at] ?? 0) - from, calls[at] ?? 0] as const),
 		says: count,
 		what: "calls",
 	};

@@ -31,9 +31,9 @@ test("with a threshold the table says how much is slow", () => {
 		["posix", "write", 100, 2 * 2 ** 20 + 98 * 16, 16, 2 ** 20],
 		["posix", "read", 10, 10 * 1024, 1024, 1024],
 	]), counted: null, begin: 0, width: 1 };
-	const found = percentiles(answer, histograms(buckets), 80);
-	expect(found.columns.map((one) => one.name)).toEqual(["call", "calls", "time", "median", "longest", "slow calls", "slow, share of time"]);
-	const [write, read] = found.rows;
+	const summary = percentiles(answer, histograms(buckets), 80);
+	expect(summary.columns.map((one) => one.name)).toEqual(["call", "calls", "time", "median", "longest", "slow calls", "slow, share of time"]);
+	const [write, read] = summary.rows;
 	expect(write?.slice(0, 5)).toEqual(["posix:write", 100, 2 * 2 ** 20 + 98 * 16, 16, 2 ** 20]);
 	expect(write?.slice(-2)).toEqual([2, (2 * 2 ** 20) / (2 * 2 ** 20 + 98 * 16)]);
 	expect(read?.slice(-2)).toEqual([0, 0]);
@@ -63,7 +63,7 @@ test("bars over the threshold have the colour of marks, and a click finds its bu
 	const drawn = { one, first: 16, bins: 65, slow: 80 };
 	const ink = new SvgInk({ width: 600, height: HEIGHT });
 	paintHistogram(drawn)(ink, { width: 600, height: HEIGHT }, palettes.light);
-	const made = ink.document("#ffffff");
-	expect(made.match(new RegExp(`<rect[^>]*${palettes.light.mark}`, "g"))).toHaveLength(1);
+	const svg = ink.document("#ffffff");
+	expect(svg.match(new RegExp(`<rect[^>]*${palettes.light.mark}`, "g"))).toHaveLength(1);
 	expect([bucketUnder(drawn, 600, 52), bucketUnder(drawn, 600, 553)]).toEqual([16, 80]);
 });

@@ -28,21 +28,21 @@ export const DRAWN = 40; // bars; the table has all
 
 /** Bars in the order of the answer's keys by time, layers from the top of the stack down. */
 export function bars(table: Table, by: By, counted: Counted, stack: string[], lane: (lane: number) => string = String): Bar[] {
-	const found = new Map<string, Bar>();
+	const byKey = new Map<string, Bar>();
 	records(table).forEach((one, at) => {
 		const name = String(one["key"]);
-		const bar = found.get(name) ?? { key: name, label: by === "lane" ? lane(Number(name)) : labelOf(by, name, one["op"]), total: 0, parts: [] };
+		const bar = byKey.get(name) ?? { key: name, label: by === "lane" ? lane(Number(name)) : labelOf(by, name, one["op"]), total: 0, parts: [] };
 		const time = timeOf(one, counted);
 		bar.parts.push({ layer: String(one["layer"]), time, calls: Number(one["calls"]), row: table.rows[at] ?? [] });
 		bar.total += time;
-		found.set(name, bar);
+		byKey.set(name, bar);
 	});
 	const depth = ({ layer }: Part): number => {
 		const at = stack.indexOf(layer === COMMUNICATION ? "mpi" : layer);
 		return at < 0 ? stack.length : at;
 	};
-	for (const bar of found.values()) bar.parts.sort((a, b) => depth(a) - depth(b));
-	return [...found.values()].sort((a, b) => b.total - a.total);
+	for (const bar of byKey.values()) bar.parts.sort((a, b) => depth(a) - depth(b));
+	return [...byKey.values()].sort((a, b) => b.total - a.total);
 }
 
 function timeOf(one: Record<string, Cell>, counted: Counted): number {

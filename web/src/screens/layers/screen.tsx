@@ -81,8 +81,8 @@ function Breakdown({ table, by, of }: { table: Table; by: By; of: "inclusive" | 
 }
 
 function marksOf(by: By, all: Bar[]): Map<string, string> {
-	const found = by === "server" ? extremes(all) : null;
-	return new Map(found ? [[found.most, "most"], [found.least, "least"]] : []);
+	const loaded = by === "server" ? extremes(all) : null;
+	return new Map(loaded ? [[loaded.most, "most"], [loaded.least, "least"]] : []);
 }
 
 function inWords(bar: Bar | undefined): string {

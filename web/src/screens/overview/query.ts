@@ -1,4 +1,4 @@
-import type { Finding, Found, Landmark, Overview, Run, Table } from "../../source";
+import type { Finding, FindingsAnswer, Landmark, Overview, Run, Table } from "../../source";
 import { column } from "../../source";
 
 export type Fact = Overview["facts"][number];
@@ -23,9 +23,9 @@ export function opens(one: Finding | Landmark): Record<string, string | null> {
 }
 
 /** What the rules say, in a line; of nothing they did not ask. */
-export function headline(found: Found | null): string {
-	if (found === null) return "Findings";
-	const { asked, findings } = found;
+export function headline(answer: FindingsAnswer | null): string {
+	if (answer === null) return "Findings";
+	const { asked, findings } = answer;
 	return findings.length === 0 ? `No findings: none of the ${asked} rules that were asked sees time lost` : `Findings: ${findings.length}, those that cost most first`;
 }
 

@@ -66,30 +66,30 @@ test("bars are as long as times, each with its name and figure", () => {
 	];
 	const ink = new SvgInk({ width: 520, height: barsHeight(bars) });
 	paintBars(bars)(ink, { width: 520, height: barsHeight(bars) }, palettes.light);
-	const made = ink.document("#ffffff");
-	expect([...made.matchAll(/width="([\d.]+)" height="16"/g)].map((one) => Number(one[1]))).toEqual([60, 240]);
-	expect(made).toContain("2 s itself, 20 %");
+	const svg = ink.document("#ffffff");
+	expect([...svg.matchAll(/width="([\d.]+)" height="16"/g)].map((one) => Number(one[1]))).toEqual([60, 240]);
+	expect(svg).toContain("2 s itself, 20 %");
 });
 
 test("bars leave room for what is said of hours", () => {
 	const bars = [{ layer: "mpiio", inclusive: 39e12, exclusive: 22.866e12, communication: 0 }];
 	const ink = new SvgInk({ width: 500, height: barsHeight(bars) });
 	paintBars(bars)(ink, { width: 500, height: barsHeight(bars) }, palettes.light);
-	const [, x, said] = /<text x="([\d.]+)"[^>]*>([^<]* itself, [^<]*)</.exec(ink.document("#ffffff")) ?? [];
-	expect(said).toContain("22866 s");
-	expect(Number(x) + (said ?? "").length * 6.2).toBeLessThan(500);
+	const [, x, label] = /<text x="([\d.]+)"[^>]*>([^<]* itself, [^<]*)</.exec(ink.document("#ffffff")) ?? [];
+	expect(label).toContain("22866 s");
+	expect(Number(x) + (label ?? "").length * 6.2).toBeLessThan(500);
 });
 
 test("communication stands behind the layer's own time, and is told", () => {
 	const bars = [{ layer: "mpiio", inclusive: 10e9, exclusive: 2e9, communication: 5e9 }];
 	const ink = new SvgInk({ width: 650, height: barsHeight(bars) });
 	paintBars(bars)(ink, { width: 650, height: barsHeight(bars) }, palettes.light);
-	const made = ink.document("#ffffff");
-	expect([...made.matchAll(/<rect x="([\d.]+)" y="[\d.]+" width="([\d.]+)" height="16"/g)].map((one) => [Number(one[1]), Number(one[2])])).toEqual([
+	const svg = ink.document("#ffffff");
+	expect([...svg.matchAll(/<rect x="([\d.]+)" y="[\d.]+" width="([\d.]+)" height="16"/g)].map((one) => [Number(one[1]), Number(one[2])])).toEqual([
 		[70, 60],
 		[130, 150],
 	]);
-	expect(made).toContain("2 s itself, 20 %; 5 s communication");
+	expect(svg).toContain("2 s itself, 20 %; 5 s communication");
 });
 
 test("what is known before any call is read has the units of the facts that follow", () => {

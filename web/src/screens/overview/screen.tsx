@@ -7,7 +7,7 @@ import { Figure } from "../../parts/figure";
 import { Empty, Shown } from "../../parts/notice";
 import { Series, type Line } from "../../parts/series";
 import { DataTable, Sql } from "../../parts/table";
-import { numbers, column, type Finding, type Found, type Landmark, type Overview as Answer, type Run, type Table } from "../../source";
+import { numbers, column, type Finding, type FindingsAnswer, type Landmark, type Overview as Answer, type Run, type Table } from "../../source";
 import { useAnswer } from "../../state/answers";
 import { currentRun } from "../../state/runs";
 import { address, scope } from "../../state/state";
@@ -156,15 +156,15 @@ function peak(values: number[]): string {
 /** An answer of its own: of a large run it takes longer than the rest of the page. */
 function Findings(): JSX.Element {
 	const { run } = scope.value;
-	const answer = useAnswer<Found>("findings", { run });
+	const answer = useAnswer<FindingsAnswer>("findings", { run });
 	return (
 		<section aria-labelledby="findings">
 			<h2 id="findings">{headline(answer.value)}</h2>
 			<Shown answer={answer}>
-				{(found) => (
+				{(reply) => (
 					<>
-						<List findings={ranked(found.findings)} />
-						{found["not asked"].map((why) => (
+						<List findings={ranked(reply.findings)} />
+						{reply["not asked"].map((why) => (
 							<p key={why} class="quiet">
 								{why}
 							</p>

@@ -34,16 +34,16 @@ const HARDLY = 0.01;
 
 /** Values of each server, those farthest from the mean first; a directory that was hardly asked is none. */
 export function series(answer: ServersAnswer, metric: Metric): Series[] {
-	const found = new Map<string, number[]>();
+	const lines = new Map<string, number[]>();
 	const table = answer.bins;
 	const [server, bin, values] = [column(table, "server"), numbers(table, "bin"), numbers(table, metric)];
 	table.rows.forEach((row, at) => {
 		const name = row[server] === null ? OTHERS : String(row[server]);
-		const line = found.get(name) ?? new Array<number>(BINS).fill(0);
+		const line = lines.get(name) ?? new Array<number>(BINS).fill(0);
 		line[bin[at] ?? 0] = values[at] ?? 0;
-		found.set(name, line);
+		lines.set(name, line);
 	});
-	const every = [...found].map(([name, line]): Series => ({ server: name, values: line, total: line.reduce((a, b) => a + b, 0), ofMean: 0 }));
+	const every = [...lines].map(([name, line]): Series => ({ server: name, values: line, total: line.reduce((a, b) => a + b, 0), ofMean: 0 }));
 	const isNamed = (one: Series): boolean => one.server !== OTHERS;
 	const least = answer.stands === "directory" ? HARDLY * Math.max(0, ...every.filter(isNamed).map((one) => one.total)) : 0;
 	const all = every.filter((one) => !isNamed(one) || one.total >= least);
@@ -79,10 +79,10 @@ export function serverTracks(all: Series[], metric: Metric, width: number): Trac
 	const top = Math.max(...all.map((one) => Math.max(...one.values)), 1);
 	const colour = (palette: Palette): string => layerColour(palette, "server");
 	const says = inWords(metric, width);
-	const made = all.slice(0, PANELS).map((one): Track => ({ name: `${one.server} ×${one.ofMean.toFixed(2)}`, least: one.values, most: one.values, says, colour, top }));
-	if (all.filter((one) => one.server !== OTHERS).length < 2) return made;
+	const tracks = all.slice(0, PANELS).map((one): Track => ({ name: `${one.server} ×${one.ofMean.toFixed(2)}`, least: one.values, most: one.values, says, colour, top }));
+	if (all.filter((one) => one.server !== OTHERS).length < 2) return tracks;
 	const uneven = imbalance(all);
-	return [{ name: "imbalance", least: uneven, most: uneven, says: (value) => `${value.toFixed(2)} × the mean`, colour: (palette) => palette.mark }, ...made];
+	return [{ name: "imbalance", least: uneven, most: uneven, says: (value) => `${value.toFixed(2)} × the mean`, colour: (palette) => palette.mark }, ...tracks];
 }
 
 /** All servers as rows. */
@@ -98,19 +98,19 @@ export const DRAWN = 16;
 /** A track for each node, measure and device, those that vary most in their unit first; what is always 0 is left out. */
 export function sampleTracks(table: Table, group: Group): Track[] {
 	const head = GROUPS[group].slice(0, -1);
-	const found = new Map<string, { track: Track; unit: Unit }>();
+	const byName = new Map<string, { track: Track; unit: Unit }>();
 	for (const one of records(table)) {
 		if (!String(one["what"]).startsWith(head)) continue; // a report has them all in one answer
 		const name = [`node ${String(one["node"])}`, one["what"], one["device"]].filter(Boolean).join(" ");
 		const unit = String(one["unit"]) as Unit;
 		const empty = (): (number | null)[] => new Array<number | null>(BINS).fill(null);
-		const into = found.get(name) ?? { unit, track: { name, least: empty(), most: empty(), says: (value: number) => format(value, unit), colour: (palette: Palette) => layerColour(palette, "posix") } };
+		const entry = byName.get(name) ?? { unit, track: { name, least: empty(), most: empty(), says: (value: number) => format(value, unit), colour: (palette: Palette) => layerColour(palette, "posix") } };
 		const bin = Number(one["bin"]);
-		into.track.least[bin] = Number(one["least"]);
-		into.track.most[bin] = Number(one["most"]);
-		found.set(name, into);
+		entry.track.least[bin] = Number(one["least"]);
+		entry.track.most[bin] = Number(one["most"]);
+		byName.set(name, entry);
 	}
-	return [...found.values()]
+	return [...byName.values()]
 		.filter(({ track }) => peak(track) > 0)
 		.sort((a, b) => a.unit.localeCompare(b.unit) || peak(b.track) - peak(a.track))
 		.map(({ track }) => track);

@@ -25,15 +25,15 @@ function useRested<T>(value: T, key: string): T {
 export function Setup(): JSX.Element {
 	const form = parseForm(given("form"));
 	const set = (name: Field, value: string): void => change({ form: formatForm({ ...form, [name]: value }) }, true);
-	const asked = useRested(request(form), given("form"));
-	const answer = useAnswer<SetupAnswer>("setup", asked);
+	const parameters = useRested(request(form), given("form"));
+	const answer = useAnswer<SetupAnswer>("setup", parameters);
 	return (
 		<div class="setup">
 			<RunForm form={form} set={set} />
 			<div>
-				{asked ? (
+				{parameters ? (
 					<Shown answer={answer} height={300}>
-						{(setup) => <Made setup={setup} form={form} />}
+						{(setup) => <Commands setup={setup} form={form} />}
 					</Shown>
 				) : (
 					<p class="notice">Name a program: the command, the selection file and the batch script that record it follow as you type.</p>
@@ -43,7 +43,7 @@ export function Setup(): JSX.Element {
 	);
 }
 
-function Made({ setup, form }: { setup: SetupAnswer; form: Form }): JSX.Element {
+function Commands({ setup, form }: { setup: SetupAnswer; form: Form }): JSX.Element {
 	return (
 		<>
 			{setup.problems.length > 0 && (
@@ -122,7 +122,7 @@ function Start({ form }: { form: Form }): JSX.Element {
 				<button type="button" disabled={!running} onClick={() => progress && send("stop", { job: progress.job })}>
 					Stop
 				</button>
-				<span role="status">{progress ? said(progress) : ""}</span>
+				<span role="status">{progress ? stateInWords(progress) : ""}</span>
 				{progress?.run && <a href={address("overview", { run: progress.run })}>Open the result</a>}
 			</div>
 			{error && <Failed error={error} />}
@@ -135,7 +135,7 @@ function Start({ form }: { form: Form }): JSX.Element {
 	);
 }
 
-function said({ state, seconds, status, error }: Progress): string {
+function stateInWords({ state, seconds, status, error }: Progress): string {
 	const why = error ?? (status ? `exit status ${status}` : "");
 	return `${state} ${OVER.includes(state) ? "after" : "for"} ${time(Math.round(seconds * 1e9))}${why ? `: ${why}` : ""}`;
 }

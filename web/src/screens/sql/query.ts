@@ -15,14 +15,14 @@ export interface SchemaTable {
 
 /** Columns by table, as the answer of `schema` has them: a row for each column. */
 export function tablesOf(schema: Table): SchemaTable[] {
-	const found = new Map<string, SchemaTable>();
+	const byName = new Map<string, SchemaTable>();
 	for (const one of records(schema)) {
 		const name = String(one["table"]);
-		const into = found.get(name) ?? { name, columns: [] };
-		into.columns.push({ name: String(one["column"]), type: String(one["type"]), meaning: one["meaning"] === null ? null : String(one["meaning"]) });
-		found.set(name, into);
+		const entry = byName.get(name) ?? { name, columns: [] };
+		entry.columns.push({ name: String(one["column"]), type: String(one["type"]), meaning: one["meaning"] === null ? null : String(one["meaning"]) });
+		byName.set(name, entry);
 	}
-	return [...found.values()];
+	return [...byName.values()];
 }
 
 export const LIMIT = 1000;

@@ -32,10 +32,10 @@ test("bars have the length of their values, on either side of nothing, and their
 	const shown = bars(table, "op", "seconds");
 	const ink = new SvgInk({ width: 400, height: barsHeight(shown) });
 	paintRows(shown, "count")(ink, { width: 400, height: barsHeight(shown) }, palettes.light);
-	const made = ink.document("#ffffff");
-	const widths = [...made.matchAll(/width="([\d.]+)" height="14"/g)].map((one) => Number(one[1]));
+	const svg = ink.document("#ffffff");
+	const widths = [...svg.matchAll(/width="([\d.]+)" height="14"/g)].map((one) => Number(one[1]));
 	expect((widths[0] ?? 0) / (widths[1] ?? 1)).toBeCloseTo(4, 1);
-	expect(made).not.toContain("<b>");
+	expect(svg).not.toContain("<b>");
 });
 
 test("columns stand below their tables, with what they mean", () => {

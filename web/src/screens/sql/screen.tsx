@@ -11,15 +11,15 @@ import { barsHeight, paintRows } from "./paint";
 import { bars, BARS, drawable, FIRST, firstChoice, inserted, LIMIT, tablesOf, type SchemaTable } from "./query";
 
 export function Sql(): JSX.Element {
-	const asked = given("q");
-	const [draft, setDraft] = useState(asked || FIRST);
+	const statement = given("q");
+	const [draft, setDraft] = useState(statement || FIRST);
 	const [stopped, setStopped] = useState(false);
 	const editor = useRef<HTMLTextAreaElement>(null);
 	useEffect(() => {
-		if (asked) setDraft(asked);
+		if (statement) setDraft(statement);
 		setStopped(false);
-	}, [asked]);
-	const answer = useAnswer<Table>("sql", asked && !stopped ? { run: run.value, q: asked, limit: LIMIT } : null);
+	}, [statement]);
+	const answer = useAnswer<Table>("sql", statement && !stopped ? { run: run.value, q: statement, limit: LIMIT } : null);
 	const start = (): void => {
 		setStopped(false);
 		change({ q: draft });
@@ -49,9 +49,9 @@ export function Sql(): JSX.Element {
 				</div>
 				<Schema insert={insert} />
 			</div>
-			{asked && !stopped && (
+			{statement && !stopped && (
 				<Shown answer={answer} height={200}>
-					{(table) => <Result key={asked} table={table} />}
+					{(table) => <Result key={statement} table={table} />}
 				</Shown>
 			)}
 		</>

@@ -50,10 +50,10 @@ export function useTimelineGestures(setting: Setting): Gestures {
 		},
 		onDouble: ({ x }) => zoom(run, { ...view, time: around(view.time, 4, value(at.x, x)) }),
 		onKey: (event) => {
-			const here = hand.cursor && items.includes(hand.cursor) ? hand.cursor : null;
-			if (event.key.startsWith("Arrow")) stand(here ? neighbour(items, [...at.tops.keys()], here, event.key) : (items[0] ?? null));
-			else if (event.key === "Enter" && here) go("call", { call: here.call });
-			else return moveView(event.key, setting, here) || mark(event.key, setting, here);
+			const selected = hand.cursor && items.includes(hand.cursor) ? hand.cursor : null;
+			if (event.key.startsWith("Arrow")) stand(selected ? neighbour(items, [...at.tops.keys()], selected, event.key) : (items[0] ?? null));
+			else if (event.key === "Enter" && selected) go("call", { call: selected.call });
+			else return moveView(event.key, setting, selected) || mark(event.key, setting, selected);
 			return true;
 		},
 	};
@@ -64,10 +64,10 @@ function around([from, to]: [number, number], by: number, at: number): [number, 
 }
 
 /** w s a d as in other trace viewers; 0 is the whole run. */
-function moveView(key: string, { run, view }: Setting, here: Item | null): boolean {
+function moveView(key: string, { run, view }: Setting, selected: Item | null): boolean {
 	const width = view.time[1] - view.time[0];
-	const inside = here && here.start >= view.time[0] && here.start < view.time[1];
-	const middle = inside ? here.start : (view.time[0] + view.time[1]) / 2;
+	const inside = selected && selected.start >= view.time[0] && selected.start < view.time[1];
+	const middle = inside ? selected.start : (view.time[0] + view.time[1]) / 2;
 	const moved: Record<string, [number, number]> = {
 		w: around(view.time, 0.5, middle),
 		s: around(view.time, 2, middle),
@@ -82,13 +82,13 @@ function moveView(key: string, { run, view }: Setting, here: Item | null): boole
 }
 
 /** p pins the cursor's lane, r begins and ends the ruler. */
-function mark(key: string, { hand, setHand }: Setting, here: Item | null): boolean {
-	if (key === "p" && here) {
+function mark(key: string, { hand, setHand }: Setting, selected: Item | null): boolean {
+	if (key === "p" && selected) {
 		const pinned = lanesOf(given("pin"), LANES);
-		const next = pinned.includes(here.lane) ? pinned.filter((one) => one !== here.lane) : [...pinned, here.lane];
+		const next = pinned.includes(selected.lane) ? pinned.filter((one) => one !== selected.lane) : [...pinned, selected.lane];
 		change({ pin: next.join(",") });
 	} else if (key === "r") {
-		const time = (hand.hover ?? here)?.start;
+		const time = (hand.hover ?? selected)?.start;
 		const done = hand.ruler.length === 2 || time === undefined;
 		setHand({ ...hand, ruler: done ? [] : [...hand.ruler, time] });
 	} else return false;

@@ -38,14 +38,14 @@ export function phasesOf(table: Table | null): Phase[] {
 
 /** "0-63:8,70" as numbers, at most `most` of them. */
 export function lanesOf(text: string, most: number): number[] {
-	const found: number[] = [];
+	const lanes: number[] = [];
 	for (const part of text.split(",")) {
 		const match = /^(\d+)(?:-(\d+)(?::(\d+))?)?$/.exec(part.trim());
 		if (!match) continue;
 		const step = Math.max(1, Number(match[3] ?? 1));
-		for (let lane = Number(match[1]); lane <= Number(match[2] ?? match[1]) && found.length < most; lane += step) found.push(lane);
+		for (let lane = Number(match[1]); lane <= Number(match[2] ?? match[1]) && lanes.length < most; lane += step) lanes.push(lane);
 	}
-	return found;
+	return lanes;
 }
 
 /** Lanes on screen: pinned ones first, then those selected, else the window that is zoomed to. */
@@ -83,7 +83,7 @@ export function itemsOf(strips: Strips, time: [number, number]): Item[] {
 
 function spans(table: Table): Item[] {
 	const [lane, depth, call, layer, op, start, duration] = ["lane", "depth", "call", "layer", "op", "start", "duration"].map((name) => column(table, name)) as [number, number, number, number, number, number, number];
-	const found = table.rows.map((row) => ({
+	const items = table.rows.map((row) => ({
 		lane: Number(row[lane]),
 		depth: Number(row[depth]),
 		call: String(row[call]),
@@ -94,7 +94,7 @@ function spans(table: Table): Item[] {
 		busy: 1,
 		longest: Number(row[duration]),
 	}));
-	return found.sort((a, b) => a.depth - b.depth || a.start - b.start);
+	return items.sort((a, b) => a.depth - b.depth || a.start - b.start);
 }
 
 function bins(table: Table, [from, to]: [number, number]): Item[] {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { runs, SLOW, strips as stripsOf } from "../../../browser/made";
+import { runs, SLOW, strips as stripsOf } from "../../../browser/fixture";
 import { SvgInk } from "../../draw/ink";
 import { palettes } from "../../draw/theme";
 import type { Strips } from "../../source";

@@ -81,7 +81,7 @@ function Drawing(props: Props): JSX.Element {
 	const gestures = useTimelineGestures({ run, view, items, at, lane, hand, setHand });
 	const chain = useChain(run);
 	const over = useMemo<Paint>(() => above(at, hand, chain, parseRange(given("t"))), [at, hand, chain, given("t")]);
-	const said = hand.hover ?? hand.cursor;
+	const pointed = hand.hover ?? hand.cursor;
 	return (
 		<div ref={attach}>
 			<Figure
@@ -96,7 +96,7 @@ function Drawing(props: Props): JSX.Element {
 				tools={<Paging run={run} view={view} />}
 				{...gestures}
 			>
-				<p class="readout quiet">{said ? itemInWords(said, lane) : "w s zoom, a d move, arrows walk, Enter opens, p pins the row, r measures."}</p>
+				<p class="readout quiet">{pointed ? itemInWords(pointed, lane) : "w s zoom, a d move, arrows walk, Enter opens, p pins the row, r measures."}</p>
 			</Figure>
 			{critical.length > 0 && <p class="quiet">Critical: {phasesInWords(critical, lane)}.</p>}
 			{strips && !props.loading && items.length === 0 && <Empty note={strips.spans?.note ?? strips.bins?.note ?? null} what="calls at these times" />}
@@ -140,12 +140,12 @@ function useChain(run: Run): [Placed, Placed][] {
 	const answer = useAnswer<CallAnswer>("call", call ? { run: run.name, call } : null);
 	return useMemo(() => {
 		if (!answer.value || !call) return [];
-		const here = placed(answer.value.call);
+		const focused = placed(answer.value.call);
 		const linked = answer.value.links.flatMap(({ call: other, direction }): [Placed, Placed][] => {
 			if (typeof other !== "object") return [];
-			return [direction === "to" ? [here, placed(other)] : [placed(other), here]];
+			return [direction === "to" ? [focused, placed(other)] : [placed(other), focused]];
 		});
-		const stack = [...answer.value.ancestors.map(placed), here];
+		const stack = [...answer.value.ancestors.map(placed), focused];
 		return [...stack.slice(1).map((one, above): [Placed, Placed] => [stack[above] ?? one, one]), ...linked];
 	}, [answer.value, call]);
 }

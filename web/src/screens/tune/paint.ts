@@ -124,8 +124,8 @@ function axes(width: number, knobs: number): number[] {
 
 function corners(one: Setting, knobs: Knob[], score: Scale, width: number): [number, number][] {
 	const at = axes(width, knobs.length);
-	const found = one.point.map((value, knob): [number, number] => [at[knob] ?? 0, valuePlace(value, knobs[knob]?.values.length ?? 1)]);
-	return [...found, [at[knobs.length] ?? 0, place(score, one.score)]];
+	const line = one.point.map((value, knob): [number, number] => [at[knob] ?? 0, valuePlace(value, knobs[knob]?.values.length ?? 1)]);
+	return [...line, [at[knobs.length] ?? 0, place(score, one.score)]];
 }
 
 /** Values stand evenly, the first ("not set") at the bottom. */

@@ -83,19 +83,19 @@ export interface Setting {
 
 /** Each setting that was measured once, the worst first: what is drawn last lies on top. */
 export function settings(all: Trial[], more: boolean): Setting[] {
-	const found = new Map<string, Trial[]>();
+	const byPoint = new Map<string, Trial[]>();
 	for (const one of all) {
 		if (one.score === null) continue;
 		const key = one.point.join();
-		found.set(key, [...(found.get(key) ?? []), one]);
+		byPoint.set(key, [...(byPoint.get(key) ?? []), one]);
 	}
-	const made = [...found.values()].map((same) => ({
+	const measured = [...byPoint.values()].map((same) => ({
 		point: same[0]?.point ?? [],
 		settings: same[0]?.settings ?? "",
 		score: median(same.map((one) => one.score ?? 0)),
 		trials: same.map((one) => one.trial),
 	}));
-	return made.sort((a, b) => (more ? a.score - b.score : b.score - a.score));
+	return measured.sort((a, b) => (more ? a.score - b.score : b.score - a.score));
 }
 
 function median(values: number[]): number {
@@ -114,6 +114,6 @@ export function range(all: { score: number | null }[]): [number, number] {
 }
 
 /** A score in the words of its unit. */
-export function said(score: number, unit: string): string {
+export function scoreInWords(score: number, unit: string): string {
 	return `${Number(score.toPrecision(4)).toLocaleString("en-US")} ${unit}`.trim();
 }

@@ -3,7 +3,7 @@ import { SvgInk } from "../../draw/ink";
 import { palettes } from "../../draw/theme";
 import type { Cell } from "../../source";
 import { HEIGHT, PARALLEL, paintHistory, paintParallel, settingUnder, trialUnder } from "./paint";
-import { bestSoFar, range, said, settings, trials, type SearchAnswer } from "./query";
+import { bestSoFar, range, scoreInWords, settings, trials, type SearchAnswer } from "./query";
 
 const names = ["trial", "stage", "state", "score", "cost", "why", "nodes", "cost"];
 const rows: Cell[][] = [
@@ -55,7 +55,7 @@ test("a setting counts once, with the median of its trials, the best last", () =
 test("scores have room around them, one alone too, and none at all", () => {
 	expect(range([{ score: 5 }])).toEqual([4.5, 5.5]);
 	expect(range([{ score: null }])).toEqual([0, 1]);
-	expect(said(1234.567, "MB/s")).toBe("1,235 MB/s");
+	expect(scoreInWords(1234.567, "MB/s")).toBe("1,235 MB/s");
 });
 
 test("in the history a trial stands where it is found again; those without a score are crossed", () => {

@@ -8,7 +8,7 @@ import { column, type Cell, type Table } from "../../source";
 import { act, useAnswer } from "../../state/answers";
 import { change, given } from "../../state/state";
 import { HEIGHT, PARALLEL, paintFit, paintHistory, paintParallel, settingUnder, trialUnder } from "./paint";
-import { said, settings, trials, type ModelAnswer, type SearchAnswer, type Setting, type Trial } from "./query";
+import { scoreInWords, settings, trials, type ModelAnswer, type SearchAnswer, type Setting, type Trial } from "./query";
 
 const LOOK_AGAIN = 2000; // ms between two looks at a search that goes on
 
@@ -162,7 +162,7 @@ function Fit({ learnt, answer }: { learnt: ModelAnswer; answer: SearchAnswer }):
 }
 
 function words(one: Trial, { unit }: SearchAnswer): string {
-	const gave = one.score === null ? `${one.state}${one.why ? `: ${one.why}` : ""}` : said(one.score, unit);
+	const gave = one.score === null ? `${one.state}${one.why ? `: ${one.why}` : ""}` : scoreInWords(one.score, unit);
 	return `Trial ${one.trial}, ${one.stage}: ${one.settings}: ${gave}`;
 }
 
@@ -213,7 +213,7 @@ function Parallel({ measured, answer, chosen, choose }: Shows & { measured: Sett
 			<Figure
 				title="Settings and what they gave"
 				name={`tune-${answer.name}-settings`}
-				says={`${measured.length} settings, the best on top${best ? `: ${best.settings}, ${said(best.score, answer.unit)}` : ""}`}
+				says={`${measured.length} settings, the best on top${best ? `: ${best.settings}, ${scoreInWords(best.score, answer.unit)}` : ""}`}
 				label={`${measured.length} settings of ${answer.knobs.length} knobs as lines to their ${answer.objective}. Up and down walk from worse to better.`}
 				height={PARALLEL}
 				paint={paint}

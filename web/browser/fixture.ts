@@ -1,5 +1,5 @@
 /** A made-up run of 64 ranks, two layers, one planted write of 900 ms at rank 37: answers as a server gives them. */
-import type { Column, Finding, Found, Levels, Overview, Runs, Strips, Table, Unit } from "../src/source";
+import type { Column, Finding, FindingsAnswer, Levels, Overview, Runs, Strips, Table, Unit } from "../src/source";
 
 export const RUN = "made";
 export const SLOW = "1099511627777";
@@ -70,7 +70,7 @@ const rules: Finding[] = [
 	},
 ];
 
-const findings: Found = { asked: 40, findings: rules, "not asked": ["Not asked, this run has no samples: loaded-node"] };
+const findings: FindingsAnswer = { asked: 40, findings: rules, "not asked": ["Not asked, this run has no samples: loaded-node"] };
 
 export const overview: Overview = {
 	facts: [
@@ -126,36 +126,36 @@ interface Cell {
 
 /** Four bursts of writes; later ranks begin later. */
 function cells(z: number, x: number): Cell[] {
-	const [found, width]: [Cell[], number] = [[], DURATION / (BINS << z)];
+	const [burst, width]: [Cell[], number] = [[], DURATION / (BINS << z)];
 	for (let row = 0; row < RANKS; row++) {
 		for (let bin = 0; bin < BINS; bin++) {
 			const at = ((x * BINS + bin) * width) / SECOND;
 			const planted = row === 37 && at >= 3.1 && at < 4;
 			if (!planted && (at - row * 0.008) % 2 > 0.6) continue;
 			const longest = planted ? slow.duration : width * (0.1 + ((row * 7 + bin * 13) % 17) / 20);
-			found.push({ cell: row * BINS + bin, calls: planted ? 1 : 12, time: planted ? width : width * (0.05 + ((row * 5 + bin) % 19) / 20), bytes: 65536, longest });
+			burst.push({ cell: row * BINS + bin, calls: planted ? 1 : 12, time: planted ? width : width * (0.05 + ((row * 5 + bin) % 19) / 20), bytes: 65536, longest });
 		}
 	}
-	return found;
+	return burst;
 }
 
 export function tile(z: number, x: number): string {
-	const found = cells(z, x);
+	const filled = cells(z, x);
 	const ops = Buffer.from('[["pwrite","write"]]');
-	const marked = found.filter((one) => one.longest === slow.duration).slice(0, 1);
-	const body = Buffer.alloc(12 + found.length * 20 + ops.length + marked.length * 20);
+	const marked = filled.filter((one) => one.longest === slow.duration).slice(0, 1);
+	const body = Buffer.alloc(12 + filled.length * 20 + ops.length + marked.length * 20);
 	body.write("FTL1");
-	body.writeUInt32LE(found.length, 4);
+	body.writeUInt32LE(filled.length, 4);
 	body.writeUInt32LE(ops.length, 8);
-	const at = [0, 4, 8, 12, 16].map((width) => 12 + found.length * width);
-	found.forEach((one, i) => {
+	const at = [0, 4, 8, 12, 16].map((width) => 12 + filled.length * width);
+	filled.forEach((one, i) => {
 		body.writeUInt16LE(one.cell, 12 + i * 2);
 		body.writeUInt32LE(one.calls, (at[1] ?? 0) + i * 4);
 		body.writeFloatLE(one.time, (at[2] ?? 0) + i * 4);
 		body.writeFloatLE(one.bytes, (at[3] ?? 0) + i * 4);
 		body.writeFloatLE(one.longest, (at[4] ?? 0) + i * 4);
 	});
-	let end = 12 + found.length * 20;
+	let end = 12 + filled.length * 20;
 	end += ops.copy(body, end);
 	for (const one of marked) {
 		body.writeUInt16LE(one.cell, end);
@@ -210,17 +210,17 @@ export const tree = table(
 
 /** All of it by request, as a report holds it. */
 export function answers(): Record<string, unknown> {
-	const made: Record<string, unknown> = { runs, [`overview?run=${RUN}`]: overview, [`findings?run=${RUN}`]: findings, [`lanes?run=${RUN}`]: lanes, [`levels?run=${RUN}`]: levels };
+	const byRequest: Record<string, unknown> = { runs, [`overview?run=${RUN}`]: overview, [`findings?run=${RUN}`]: findings, [`lanes?run=${RUN}`]: lanes, [`levels?run=${RUN}`]: levels };
 	for (const [from, to] of [[0, 15], [36, 38], [37, 37]] as const) {
 		const lanes = Array.from({ length: to - from + 1 }, (_, at) => from + at);
-		made[`strips?lanes=${from === to ? from : `${from}-${to}`}&run=${RUN}&width=1024`] = strips(lanes);
+		byRequest[`strips?lanes=${from === to ? from : `${from}-${to}`}&run=${RUN}&width=1024`] = strips(lanes);
 	}
 	for (const layer of ["hdf5", "mpiio", "posix"]) {
-		for (const z of levelsOf) for (let x = 0; x <= z; x++) made[`tile?layer=${layer}&run=${RUN}&x=${x}&y=0&z=${z}`] = tile(z, x);
+		for (const z of levelsOf) for (let x = 0; x <= z; x++) byRequest[`tile?layer=${layer}&run=${RUN}&x=${x}&y=0&z=${z}`] = tile(z, x);
 	}
 	for (const id of ["1037", "2037", SLOW]) {
-		made[`call?call=${id}&run=${RUN}`] = { ...call, call: { "1037": hdf5, "2037": mpiio }[id] ?? posix };
-		made[`tree?call=${id}&run=${RUN}`] = tree;
+		byRequest[`call?call=${id}&run=${RUN}`] = { ...call, call: { "1037": hdf5, "2037": mpiio }[id] ?? posix };
+		byRequest[`tree?call=${id}&run=${RUN}`] = tree;
 	}
-	return made;
+	return byRequest;
 }
