@@ -134,18 +134,18 @@ int fathom_fwd_status(struct fathom_fwd *client, char *json, size_t size,
 		      struct fathom_fwd_hints *hints)
 {
 	struct call k;
-	const uint8_t *said;
+	const uint8_t *answer;
 	size_t bytes;
 
 	if (call_begin(&k, client, hints, FWD_OP_STATUS, NULL, 0, 0) || call_ask(&k))
 		return call_end(&k);
-	said = get_rest(&k.r, &bytes);
+	answer = get_rest(&k.r, &bytes);
 	if (bytes >= size)
 		call_fail(&k, ENOBUFS, "the status is longer than there is room");
 	if (size) {
 		bytes = bytes < size ? bytes : size - 1;
 		if (bytes)
-			memcpy(json, said, bytes);
+			memcpy(json, answer, bytes);
 		json[bytes] = 0;
 	}
 	return call_end(&k);
@@ -167,7 +167,7 @@ int fathom_fwd_call(struct fathom_fwd *client, const char *name,
 		    size_t room, size_t *length, struct fathom_fwd_hints *hints)
 {
 	static const struct iovec nothing;
-	const uint8_t *said;
+	const uint8_t *answer;
 	struct call k;
 	size_t fields;
 
@@ -182,12 +182,12 @@ int fathom_fwd_call(struct fathom_fwd *client, const char *name,
 	room = room < FWD_LIMIT_CALL ? room : FWD_LIMIT_CALL;
 	if (k.code || ask_operation(&k, name, file, given, (uint32_t)room))
 		return call_end(&k);
-	said = get_rest(&k.r, length);
+	answer = get_rest(&k.r, length);
 	if (*length > room) {
 		call_fail(&k, EPROTO, "the server's answer is longer than it may be");
 		*length = 0;
 	}
 	if (*length)
-		memcpy(reply, said, *length);
+		memcpy(reply, answer, *length);
 	return call_end(&k);
 }

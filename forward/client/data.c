@@ -480,7 +480,7 @@ int fathom_fwd_gaps(struct fathom_fwd *client, const struct fathom_fwd_handle *h
 		    struct fathom_fwd_hints *hints)
 {
 	struct call k;
-	uint32_t told;
+	uint32_t count;
 
 	*n = 0;
 	if (call_begin(&k, client, hints, FWD_OP_GAPS, handle, FIELDS, 0))
@@ -488,8 +488,8 @@ int fathom_fwd_gaps(struct fathom_fwd *client, const struct fathom_fwd_handle *h
 	put_file_number(&k.w, handle, from);
 	if (call_ask(&k))
 		return call_end(&k);
-	told = get_count(&k.r, FWD_LIMIT_FAILED, GAP_BYTES);
-	for (uint32_t i = 0; i < told; i++) {
+	count = get_count(&k.r, FWD_LIMIT_FAILED, GAP_BYTES);
+	for (uint32_t i = 0; i < count; i++) {
 		struct fathom_fwd_gap gap = get_gap(&k.r);
 
 		if (*n < room)

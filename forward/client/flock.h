@@ -16,17 +16,17 @@ static inline uint8_t flock_mode(short type)
 }
 
 /* What F_GETLK says of the lock that was found; where there is none, only the type changes. */
-static inline void flock_found(struct flock *said, const struct fathom_fwd_lock *lock)
+static inline void flock_from_lock(struct flock *range, const struct fathom_fwd_lock *lock)
 {
 	if (lock->mode == FATHOM_FWD_LOCK_NONE)
-		said->l_type = F_UNLCK;
+		range->l_type = F_UNLCK;
 	else
-		*said = (struct flock){.l_type = lock->mode == FATHOM_FWD_LOCK_SHARED ? F_RDLCK
-										      : F_WRLCK,
-				       .l_whence = SEEK_SET,
-				       .l_start = (off_t)lock->start,
-				       .l_len = (off_t)lock->length,
-				       .l_pid = (pid_t)lock->pid};
+		*range = (struct flock){.l_type = lock->mode == FATHOM_FWD_LOCK_SHARED ? F_RDLCK
+										       : F_WRLCK,
+					.l_whence = SEEK_SET,
+					.l_start = (off_t)lock->start,
+					.l_len = (off_t)lock->length,
+					.l_pid = (pid_t)lock->pid};
 }
 
 #endif

@@ -158,13 +158,13 @@ int fathom_fwd_unlock(struct fathom_fwd *client, const struct fathom_fwd_handle 
 int fathom_fwd_locked(struct fathom_fwd *client, const struct fathom_fwd_handle *handle,
 		      struct fathom_fwd_lock *lock, struct fathom_fwd_hints *hints)
 {
-	struct fathom_fwd_lock found;
+	struct fathom_fwd_lock conflict;
 	struct call k;
 
 	if (!ask(&k, client, FWD_OP_LOCKED, handle, lock, hints)) {
-		found = get_claim(&k.r);
+		conflict = get_claim(&k.r);
 		if (!k.r.bad)
-			*lock = found;
+			*lock = conflict;
 	}
 	return call_end(&k);
 }

@@ -277,7 +277,7 @@ uint32_t get_count(struct reader *r, uint32_t most, size_t item)
 
 const uint8_t *get_hint(struct reader *r, uint16_t key, uint16_t length)
 {
-	const uint8_t *found = NULL;
+	const uint8_t *match = NULL;
 	uint16_t n = get_u16(r);
 
 	if (n > FWD_LIMIT_HINTS)
@@ -289,9 +289,9 @@ const uint8_t *get_hint(struct reader *r, uint16_t key, uint16_t length)
 		if (this_length > FWD_LIMIT_HINT)
 			r->bad = true;
 		if (value && this_key == key && this_length == length)
-			found = value;
+			match = value;
 	}
-	return r->bad ? NULL : found;
+	return r->bad ? NULL : match;
 }
 
 const uint8_t *get_rest(struct reader *r, size_t *length)

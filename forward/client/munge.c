@@ -77,9 +77,10 @@ static const char *advice(int code)
 
 static bool refuse(struct munge_ctx *ctx, int code, char why[MUNGE_WHY])
 {
-	const char *told = ctx ? library.ctx_text(ctx) : NULL;
+	const char *detail = ctx ? library.ctx_text(ctx) : NULL;
 
-	snprintf(why, MUNGE_WHY, "munge: %.120s%s", told ? told : library.text(code), advice(code));
+	snprintf(why, MUNGE_WHY, "munge: %.120s%s", detail ? detail : library.text(code),
+		 advice(code));
 	return false;
 }
 
@@ -114,21 +115,21 @@ bool munge_seal(const struct munge_statement *what, char credential[MUNGE_CREDEN
 		char why[MUNGE_WHY])
 {
 	struct munge_ctx *ctx = begin(what, true, why);
-	char *made = NULL;
+	char *encoded = NULL;
 	bool fine;
 	int code;
 
 	if (!ctx)
 		return false;
-	code = library.encode(&made, ctx, what->bytes, (int)what->length);
+	code = library.encode(&encoded, ctx, what->bytes, (int)what->length);
 	fine = code == DONE || refuse(ctx, code, why);
-	if (fine && strlen(made) >= MUNGE_CREDENTIAL) {
+	if (fine && strlen(encoded) >= MUNGE_CREDENTIAL) {
 		snprintf(why, MUNGE_WHY, "munge: a credential longer than any of ours");
 		fine = false;
 	}
 	if (fine)
-		strcpy(credential, made);
-	free(made);
+		strcpy(credential, encoded);
+	free(encoded);
 	library.destroy(ctx);
 	return fine;
 }

@@ -88,14 +88,14 @@ int fathom_fwd_create(struct fathom_fwd *client, const struct fathom_fwd_handle 
 		      struct fathom_fwd_attr *attr, struct fathom_fwd_hints *hints)
 {
 	uint32_t flags = FATHOM_FWD_CREATE | FATHOM_FWD_EXCLUSIVE | FATHOM_FWD_WRITE;
-	struct fathom_fwd_handle made;
-	int error = fathom_fwd_open(client, dir, path, flags, mode, &made, attr, hints);
+	struct fathom_fwd_handle created;
+	int error = fathom_fwd_open(client, dir, path, flags, mode, &created, attr, hints);
 
 	if (error)
 		return error;
 	if (handle)
-		*handle = made;
-	return fathom_fwd_release(client, &made, hints);
+		*handle = created;
+	return fathom_fwd_release(client, &created, hints);
 }
 
 int fathom_fwd_remove(struct fathom_fwd *client, const struct fathom_fwd_handle *dir,

@@ -21,7 +21,7 @@ struct ofi_listener;
 
 /* `where` is an address behind its `ofi`: `:HOST:PORT` or `+PROVIDER:HOST:PORT`. 0 or an errno, and `why` in words.
  * Waits until `due`, ms of CLOCK_MONOTONIC. */
-int ofi_connect(struct ofi **made, const char *where, int64_t due, char why[OFI_WHY]);
+int ofi_connect(struct ofi **connection, const char *where, int64_t due, char why[OFI_WHY]);
 /* A descriptor, the caller's, that is readable when one of the calls below may go on: the first that was asked for by
  * ofi_watch; to begin with, ofi_receive. */
 int ofi_descriptor(struct ofi *o);
@@ -33,12 +33,12 @@ ssize_t ofi_receive(struct ofi *o, void *to, size_t room);
 void ofi_close(struct ofi *o);
 
 /* `address` is where it listens, as a client says it. */
-int ofi_listen(struct ofi_listener **made, const char *where, char address[OFI_ADDRESS],
+int ofi_listen(struct ofi_listener **listener, const char *where, char address[OFI_ADDRESS],
 	       char why[OFI_WHY]);
 /* Readable when ofi_accept may have one. */
 int ofi_listener_descriptor(const struct ofi_listener *l);
 /* 0; EAGAIN: none now; another errno: one came to nothing. */
-int ofi_accept(struct ofi_listener *l, struct ofi **made);
+int ofi_accept(struct ofi_listener *l, struct ofi **connection);
 void ofi_listener_close(struct ofi_listener *l);
 
 #endif

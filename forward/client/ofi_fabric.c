@@ -162,21 +162,21 @@ static int find_socket(const struct sockaddr_storage *mine, const struct sockadd
 {
 	DIR *all = opendir("/proc/self/fd");
 	const struct dirent *entry;
-	int found = -1;
+	int match = -1;
 
-	while (all && found < 0 && (entry = readdir(all))) {
-		struct sockaddr_storage here, there;
-		socklen_t n = sizeof(here), m = sizeof(there);
+	while (all && match < 0 && (entry = readdir(all))) {
+		struct sockaddr_storage local, peer;
+		socklen_t n = sizeof(local), m = sizeof(peer);
 		int fd = atoi(entry->d_name);
 
-		if (!getsockname(fd, (struct sockaddr *)&here, &n) && n == length &&
-		    !getpeername(fd, (struct sockaddr *)&there, &m) && m == length &&
-		    !memcmp(&here, mine, n) && !memcmp(&there, theirs, m))
-			found = fd;
+		if (!getsockname(fd, (struct sockaddr *)&local, &n) && n == length &&
+		    !getpeername(fd, (struct sockaddr *)&peer, &m) && m == length &&
+		    !memcmp(&local, mine, n) && !memcmp(&peer, theirs, m))
+			match = fd;
 	}
 	if (all)
 		closedir(all);
-	return found;
+	return match;
 }
 
 int ofi_own_socket(struct ofi *o)
@@ -212,7 +212,7 @@ static struct ofi *blank(void)
 }
 
 /* Each attempt has a fabric of its own: one that failed leaves nothing behind. */
-int ofi_connect(struct ofi **made, const char *where, int64_t due, char why[OFI_WHY])
+int ofi_connect(struct ofi **connection, const char *where, int64_t due, char why[OFI_WHY])
 {
 	struct fi_info *info = NULL;
 	struct ofi *o = blank();
@@ -227,7 +227,7 @@ int ofi_connect(struct ofi **made, const char *where, int64_t due, char why[OFI_
 		ofi_close(o);
 		o = NULL;
 	}
-	*made = o;
+	*connection = o;
 	return error;
 }
 
@@ -281,7 +281,7 @@ static int listen_at(struct ofi_listener *l, struct fi_info *info, char why[OFI_
 	return 0;
 }
 
-int ofi_listen(struct ofi_listener **made, const char *where, char address[OFI_ADDRESS],
+int ofi_listen(struct ofi_listener **listener, const char *where, char address[OFI_ADDRESS],
 	       char why[OFI_WHY])
 {
 	struct ofi_listener *l = calloc(1, sizeof(*l));
@@ -298,7 +298,7 @@ int ofi_listen(struct ofi_listener **made, const char *where, char address[OFI_A
 		ofi_listener_close(l);
 		l = NULL;
 	}
-	*made = l;
+	*listener = l;
 	if (error)
 		return error;
 	snprintf(address, OFI_ADDRESS, "ofi%s", where);
@@ -313,7 +313,7 @@ int ofi_listener_descriptor(const struct ofi_listener *l)
 }
 
 static int take_in(struct ofi_listener *l, struct fi_info *info, const uint8_t *greeting,
-		   size_t length, struct ofi **made)
+		   size_t length, struct ofi **connection)
 {
 	uint8_t ours[OFI_GREETING];
 	struct ofi *o = blank();
@@ -342,11 +342,11 @@ static int take_in(struct ofi_listener *l, struct fi_info *info, const uint8_t *
 	}
 	ofi_progress(o);
 	ofi_watch(o, true, false); /* it may have said something already */
-	*made = o;
+	*connection = o;
 	return 0;
 }
 
-int ofi_accept(struct ofi_listener *l, struct ofi **made)
+int ofi_accept(struct ofi_listener *l, struct ofi **connection)
 {
 	uint8_t bytes[sizeof(struct fi_eq_cm_entry) + 256];
 	struct fi_eq_cm_entry *entry = (struct fi_eq_cm_entry *)bytes;
@@ -367,7 +367,7 @@ int ofi_accept(struct ofi_listener *l, struct ofi **made)
 			return EAGAIN;
 		if (event == FI_CONNREQ) {
 			int error = take_in(l, entry->info, entry->data, (size_t)n - sizeof(*entry),
-					    made);
+					    connection);
 
 			library.freeinfo(entry->info);
 			return error;
@@ -395,20 +395,20 @@ static int left_out(char why[OFI_WHY])
 	return EPROTONOSUPPORT;
 }
 
-int ofi_connect(struct ofi **made, const char *where, int64_t due, char why[OFI_WHY])
+int ofi_connect(struct ofi **connection, const char *where, int64_t due, char why[OFI_WHY])
 {
 	(void)where;
 	(void)due;
-	*made = NULL;
+	*connection = NULL;
 	return left_out(why);
 }
 
-int ofi_listen(struct ofi_listener **made, const char *where, char address[OFI_ADDRESS],
+int ofi_listen(struct ofi_listener **listener, const char *where, char address[OFI_ADDRESS],
 	       char why[OFI_WHY])
 {
 	(void)where;
 	(void)address;
-	*made = NULL;
+	*listener = NULL;
 	return left_out(why);
 }
 
@@ -453,10 +453,10 @@ int ofi_listener_descriptor(const struct ofi_listener *l)
 	return -1;
 }
 
-int ofi_accept(struct ofi_listener *l, struct ofi **made)
+int ofi_accept(struct ofi_listener *l, struct ofi **connection)
 {
 	(void)l;
-	*made = NULL;
+	*connection = NULL;
 	return EAGAIN;
 }
 

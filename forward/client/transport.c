@@ -133,7 +133,7 @@ static int unix_open(struct link *link, const char *path, int64_t due, char *why
 
 static int tcp_open(struct link *link, const char *where, int64_t due, char *why)
 {
-	struct addrinfo want = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV}, *found;
+	struct addrinfo want = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV}, *addresses;
 	const char *port = NULL;
 	char host[256];
 	int on = 1, error = split_host(where, host, sizeof(host), &port);
@@ -141,15 +141,15 @@ static int tcp_open(struct link *link, const char *where, int64_t due, char *why
 	(void)why;
 	if (error)
 		return error;
-	if (getaddrinfo(host, port, &want, &found))
+	if (getaddrinfo(host, port, &want, &addresses))
 		return EHOSTUNREACH;
-	for (struct addrinfo *a = found; a; a = a->ai_next) {
+	for (struct addrinfo *a = addresses; a; a = a->ai_next) {
 		errno = 0;
 		error = connect_by(link, a->ai_addr, a->ai_addrlen, due);
 		if (!error)
 			break;
 	}
-	freeaddrinfo(found);
+	freeaddrinfo(addresses);
 	if (!error)
 		setsockopt(link->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	return error;

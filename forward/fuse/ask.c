@@ -34,11 +34,11 @@ void ask_mixed(struct ask *a)
 /* By its name, if that still is this file: then the server knows its handle. */
 static bool find(struct ask *a, const char *path, const struct fathom_fwd_handle *handle)
 {
-	struct fathom_fwd_handle found;
+	struct fathom_fwd_handle current;
 
-	return !fathom_fwd_lookup(mount_point.client, NULL, path, FATHOM_FWD_NOFOLLOW, &found, NULL,
-				  &a->hints) &&
-	       !memcmp(&found, handle, sizeof(found));
+	return !fathom_fwd_lookup(mount_point.client, NULL, path, FATHOM_FWD_NOFOLLOW, &current,
+				  NULL, &a->hints) &&
+	       !memcmp(&current, handle, sizeof(current));
 }
 
 bool ask_again(struct ask *a, int error, fuse_ino_t other)
@@ -71,14 +71,14 @@ static bool is_trouble(int error)
 int ask_end(struct ask *a, int error)
 {
 	struct timespec now;
-	int64_t last = atomic_load(&mount_point.said);
+	int64_t last = atomic_load(&mount_point.last_complaint);
 
 	atomic_store(&mount_point.silent, error == ETIMEDOUT);
 	if (!error || error != a->hints.error.code || !is_trouble(error))
 		return error;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	if (now.tv_sec >= last + PAUSE &&
-	    atomic_compare_exchange_strong(&mount_point.said, &last, now.tv_sec))
+	    atomic_compare_exchange_strong(&mount_point.last_complaint, &last, now.tv_sec))
 		fprintf(stderr, "fathom forward: %s\n", a->hints.error.what);
 	return error;
 }

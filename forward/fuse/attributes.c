@@ -16,7 +16,7 @@ int mount_entry(struct fuse_entry_param *entry, fuse_ino_t parent, const char *n
 }
 
 /* The server made it as its own user's; in a directory with set-group-ID the group is the directory's. */
-int mount_own(struct ask *a, fuse_req_t req, const struct fathom_fwd_handle *made,
+int mount_own(struct ask *a, fuse_req_t req, const struct fathom_fwd_handle *created,
 	      struct fathom_fwd_attr *attr)
 {
 	const struct fuse_ctx *who = fuse_req_ctx(req);
@@ -37,7 +37,7 @@ int mount_own(struct ask *a, fuse_req_t req, const struct fathom_fwd_handle *mad
 		which |= FATHOM_FWD_SET_MODE; /* a new owner takes these bits away */
 	attr->uid = who->uid;
 	attr->gid = who->gid;
-	return fathom_fwd_setattr(mount_point.client, made, which, attr, &a->hints);
+	return fathom_fwd_setattr(mount_point.client, created, which, attr, &a->hints);
 }
 
 static void give_attr(fuse_req_t req, const struct fathom_fwd_attr *attr, int error)

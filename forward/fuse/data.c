@@ -6,13 +6,13 @@
 
 #include "mount.h"
 
-static uint32_t how(int flags)
+static uint32_t request_flags(int flags)
 {
 	int access = flags & O_ACCMODE;
-	uint32_t said = access != O_WRONLY ? FATHOM_FWD_READ : 0;
+	uint32_t request = access != O_WRONLY ? FATHOM_FWD_READ : 0;
 
-	said |= access != O_RDONLY ? FATHOM_FWD_WRITE : 0;
-	return said | (flags & O_TRUNC ? FATHOM_FWD_TRUNCATE : 0);
+	request |= access != O_RDONLY ? FATHOM_FWD_WRITE : 0;
+	return request | (flags & O_TRUNC ? FATHOM_FWD_TRUNCATE : 0);
 }
 
 /* From now on; ENOMEM. */
@@ -61,11 +61,11 @@ void do_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 
 	ask_begin(&a, parent);
 	ask_mixed(&a);
-	error = make(&a, req, name, mode, how(fi->flags), &handle, &attr);
+	error = make(&a, req, name, mode, request_flags(fi->flags), &handle, &attr);
 	if (error == EEXIST && !(fi->flags & O_EXCL)) /* by another client, just now */
 		error = fathom_fwd_open(mount_point.client, node_handle(a.node), name,
-					how(fi->flags) | FATHOM_FWD_NOFOLLOW, 0, &handle, &attr,
-					&a.hints);
+					request_flags(fi->flags) | FATHOM_FWD_NOFOLLOW, 0, &handle,
+					&attr, &a.hints);
 	error = ask_end(&a, error);
 	if (!error) {
 		error = remember(fi);
@@ -94,8 +94,8 @@ static int open_found(struct ask *a, int flags)
 	int error;
 
 	do
-		error = fathom_fwd_open(mount_point.client, file, "", how(flags), 0, NULL, NULL,
-					&a->hints);
+		error = fathom_fwd_open(mount_point.client, file, "", request_flags(flags), 0, NULL,
+					NULL, &a->hints);
 	while (ask_again(a, error, 0));
 	return error;
 }

@@ -49,15 +49,15 @@ void do_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	fuse_reply_err(req, 0);
 }
 
-static int keep(void *with, const struct fathom_fwd_entry *said)
+static int add_entry(void *with, const struct fathom_fwd_entry *dirent)
 {
 	struct listing *l = with;
 	struct listed *entry = &l->entry[l->n++];
 
-	entry->next = said->cookie;
-	entry->ino = said->ino;
-	entry->type = DTTOIF(said->type);
-	memcpy(entry->name, said->name, strlen(said->name) + 1);
+	entry->next = dirent->cookie;
+	entry->ino = dirent->ino;
+	entry->type = DTTOIF(dirent->type);
+	memcpy(entry->name, dirent->name, strlen(dirent->name) + 1);
 	return l->n == BATCH ? ECANCELED : 0;
 }
 
@@ -67,8 +67,8 @@ static int fetch(struct ask *a, struct listing *l, uint64_t from)
 
 	do {
 		l->n = 0;
-		error = fathom_fwd_readdir(mount_point.client, node_handle(a->node), from, keep, l,
-					   &a->hints);
+		error = fathom_fwd_readdir(mount_point.client, node_handle(a->node), from,
+					   add_entry, l, &a->hints);
 	} while (ask_again(a, error, 0));
 	l->from = from;
 	l->ended = !error;

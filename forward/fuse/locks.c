@@ -204,37 +204,37 @@ static void lock(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi,
 	fuse_reply_err(req, error);
 }
 
-static struct fathom_fwd_lock range_of(const struct fuse_file_info *fi, const struct flock *said)
+static struct fathom_fwd_lock range_of(const struct fuse_file_info *fi, const struct flock *range)
 {
 	return (struct fathom_fwd_lock){.owner = fi->lock_owner,
 					.flags = FATHOM_FWD_LOCK_PROCESS,
-					.mode = flock_mode(said->l_type),
-					.pid = (uint32_t)said->l_pid,
-					.start = (uint64_t)said->l_start,
-					.length = (uint64_t)said->l_len};
+					.mode = flock_mode(range->l_type),
+					.pid = (uint32_t)range->l_pid,
+					.start = (uint64_t)range->l_start,
+					.length = (uint64_t)range->l_len};
 }
 
-void do_getlk(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct flock *said)
+void do_getlk(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct flock *range)
 {
-	struct fathom_fwd_lock found = range_of(fi, said);
+	struct fathom_fwd_lock conflict = range_of(fi, range);
 	struct ask a;
 	int error;
 
 	ask_begin(&a, ino);
-	error = ask_end(
-		&a, fathom_fwd_locked(mount_point.client, node_handle(a.node), &found, &a.hints));
+	error = ask_end(&a, fathom_fwd_locked(mount_point.client, node_handle(a.node), &conflict,
+					      &a.hints));
 	if (error) {
 		fuse_reply_err(req, error);
 		return;
 	}
-	flock_found(said, &found);
-	fuse_reply_lock(req, said);
+	flock_from_lock(range, &conflict);
+	fuse_reply_lock(req, range);
 }
 
-void do_setlk(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct flock *said,
+void do_setlk(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct flock *range,
 	      int wait)
 {
-	struct fathom_fwd_lock wanted = range_of(fi, said);
+	struct fathom_fwd_lock wanted = range_of(fi, range);
 
 	if (wanted.mode == FATHOM_FWD_LOCK_NONE)
 		fuse_reply_err(req, unlock(ino, &wanted));

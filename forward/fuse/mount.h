@@ -18,8 +18,8 @@ struct mount {
 	uint32_t timeout;    /* ms of a call; 0: the server's default */
 	uint8_t level;       /* that a write reaches before it returns */
 	_Atomic bool silent; /* the last call had no answer in time */
-	_Atomic int64_t
-		said; /* second of the last line about trouble, by the clock that never goes back */
+	/* second of the last line about trouble, by the clock that never goes back */
+	_Atomic int64_t last_complaint;
 };
 
 extern struct mount mount_point;
@@ -61,7 +61,7 @@ int ask_end(struct ask *a, int error);
 extern const struct fuse_lowlevel_ops mount_operations;
 
 /* Gives a file that was made for the caller to the caller. 0 or an errno. */
-int mount_own(struct ask *a, fuse_req_t req, const struct fathom_fwd_handle *made,
+int mount_own(struct ask *a, fuse_req_t req, const struct fathom_fwd_handle *created,
 	      struct fathom_fwd_attr *attr);
 /* What the kernel is told of a file in `parent`; 0 or an errno. */
 int mount_entry(struct fuse_entry_param *entry, fuse_ino_t parent, const char *name,

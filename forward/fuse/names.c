@@ -40,21 +40,22 @@ void do_forget(fuse_req_t req, fuse_ino_t ino, uint64_t times)
 }
 
 /* What was made becomes the caller's, or goes again. */
-static void give_made(fuse_req_t req, struct ask *a, const char *name,
-		      const struct fathom_fwd_handle *made, struct fathom_fwd_attr *attr, int error)
+static void give_created(fuse_req_t req, struct ask *a, const char *name,
+			 const struct fathom_fwd_handle *created, struct fathom_fwd_attr *attr,
+			 int error)
 {
 	if (!error) {
-		error = mount_own(a, req, made, attr);
+		error = mount_own(a, req, created, attr);
 		if (error)
 			fathom_fwd_remove(mount_point.client, node_handle(a->node), name,
 					  S_ISDIR(attr->mode) ? FATHOM_FWD_DIRECTORY : 0, NULL);
 	}
-	give_entry(req, a, name, made, attr, ask_end(a, error));
+	give_entry(req, a, name, created, attr, ask_end(a, error));
 }
 
 void do_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t device)
 {
-	struct fathom_fwd_handle made;
+	struct fathom_fwd_handle created;
 	struct fathom_fwd_attr attr;
 	struct ask a;
 	int error;
@@ -63,31 +64,31 @@ void do_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, 
 	do
 		error = S_ISREG(mode)
 				? fathom_fwd_create(mount_point.client, node_handle(a.node), name,
-						    mode, &made, &attr, &a.hints)
+						    mode, &created, &attr, &a.hints)
 				: fathom_fwd_mknod(mount_point.client, node_handle(a.node), name,
-						   mode, device, &made, &attr, &a.hints);
+						   mode, device, &created, &attr, &a.hints);
 	while (ask_again(&a, error, 0));
-	give_made(req, &a, name, &made, &attr, error);
+	give_created(req, &a, name, &created, &attr, error);
 }
 
 void do_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
 {
-	struct fathom_fwd_handle made;
+	struct fathom_fwd_handle created;
 	struct fathom_fwd_attr attr;
 	struct ask a;
 	int error;
 
 	ask_begin(&a, parent);
 	do
-		error = fathom_fwd_mkdir(mount_point.client, node_handle(a.node), name, mode, &made,
-					 &attr, &a.hints);
+		error = fathom_fwd_mkdir(mount_point.client, node_handle(a.node), name, mode,
+					 &created, &attr, &a.hints);
 	while (ask_again(&a, error, 0));
-	give_made(req, &a, name, &made, &attr, error);
+	give_created(req, &a, name, &created, &attr, error);
 }
 
 void do_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name)
 {
-	struct fathom_fwd_handle made;
+	struct fathom_fwd_handle created;
 	struct fathom_fwd_attr attr;
 	struct ask a;
 	int error;
@@ -95,9 +96,9 @@ void do_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const cha
 	ask_begin(&a, parent);
 	do
 		error = fathom_fwd_symlink(mount_point.client, node_handle(a.node), name, target,
-					   &made, &attr, &a.hints);
+					   &created, &attr, &a.hints);
 	while (ask_again(&a, error, 0));
-	give_made(req, &a, name, &made, &attr, error);
+	give_created(req, &a, name, &created, &attr, error);
 }
 
 static void remove_name(fuse_req_t req, fuse_ino_t parent, const char *name, uint32_t flags)

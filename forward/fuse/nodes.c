@@ -71,10 +71,10 @@ static void place(struct node *node, struct node *parent, char *name)
 
 static struct node *known(const struct fathom_fwd_handle *handle)
 {
-	struct node **found = tfind(handle, &nodes.tree, compare), *node;
+	struct node **slot = tfind(handle, &nodes.tree, compare), *node;
 
-	if (found)
-		return *found;
+	if (slot)
+		return *slot;
 	node = calloc(1, sizeof(*node));
 	if (!node)
 		return NULL;
@@ -88,18 +88,18 @@ static struct node *known(const struct fathom_fwd_handle *handle)
 struct node *node_found(struct node *parent, const char *name,
 			const struct fathom_fwd_handle *handle)
 {
-	char *kept = strdup(name);
+	char *name_copy = strdup(name);
 	struct node *node;
 
 	pthread_mutex_lock(&nodes.lock);
-	node = kept ? known(handle) : NULL;
+	node = name_copy ? known(handle) : NULL;
 	if (node) {
 		node->lookups++;
-		place(node, parent, kept);
+		place(node, parent, name_copy);
 	}
 	pthread_mutex_unlock(&nodes.lock);
 	if (!node)
-		free(kept);
+		free(name_copy);
 	return node;
 }
 

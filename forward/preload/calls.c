@@ -14,27 +14,27 @@ static long absent(void)
 /* Old binaries' names (__xstat) have no default version. */
 static void *find(const char *name)
 {
-	void *found = dlsym(RTLD_NEXT, name);
+	void *address = dlsym(RTLD_NEXT, name);
 
-	if (!found)
-		found = dlvsym(RTLD_NEXT, name, "GLIBC_2.2.5");
-	if (!found)
-		found = dlvsym(RTLD_NEXT, name, "GLIBC_2.17"); /* where the others begin */
-	return found ? found : (void *)absent;
+	if (!address)
+		address = dlvsym(RTLD_NEXT, name, "GLIBC_2.2.5");
+	if (!address)
+		address = dlvsym(RTLD_NEXT, name, "GLIBC_2.17"); /* where the others begin */
+	return address ? address : (void *)absent;
 }
 
 void *next_at(int symbol)
 {
-	void *found = atomic_load_explicit(&next_found[symbol], memory_order_relaxed);
+	void *address = atomic_load_explicit(&next_found[symbol], memory_order_relaxed);
 
-	if (found)
-		return found;
+	if (address)
+		return address;
 	int before = errno;
 
-	found = find(next_names[symbol]);
-	atomic_store_explicit(&next_found[symbol], found, memory_order_relaxed);
+	address = find(next_names[symbol]);
+	atomic_store_explicit(&next_found[symbol], address, memory_order_relaxed);
 	errno = before;
-	return found;
+	return address;
 }
 
 int skin_refuse(const char *op, bool loud)

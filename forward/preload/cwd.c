@@ -6,27 +6,27 @@
 
 #include "skin.h"
 
-static _Atomic int here; /* that descriptor; 0: the kernel's directory counts */
+static _Atomic int cwd_fd; /* that descriptor; 0: the kernel's directory counts */
 
 bool cwd_is_ours(void)
 {
-	return atomic_load_explicit(&here, memory_order_relaxed) != 0;
+	return atomic_load_explicit(&cwd_fd, memory_order_relaxed) != 0;
 }
 
 int cwd_descriptor(void)
 {
-	return atomic_load_explicit(&here, memory_order_relaxed);
+	return atomic_load_explicit(&cwd_fd, memory_order_relaxed);
 }
 
 void cwd_inherited(int fd)
 {
-	atomic_store(&here, fd);
+	atomic_store(&cwd_fd, fd);
 }
 
 /* Back to the kernel's. Between vfork and exec our memory is the parent's, the descriptors are not. */
 static void leave(void)
 {
-	int fd = after_vfork() ? atomic_load(&here) : atomic_exchange(&here, 0);
+	int fd = after_vfork() ? atomic_load(&cwd_fd) : atomic_exchange(&cwd_fd, 0);
 
 	if (fd && !after_vfork())
 		file_set(fd, NULL);
@@ -61,14 +61,14 @@ static bool stand_nowhere(void)
 /* Takes over the descriptor of a forwarded directory. */
 static int enter(int fd)
 {
-	int kept = next_fcntl(fd, F_DUPFD, lowest_private());
+	int duplicate = next_fcntl(fd, F_DUPFD, lowest_private());
 	struct file *f = file_get(fd);
 
-	if (kept < 0 || !f || !stand_nowhere()) {
+	if (duplicate < 0 || !f || !stand_nowhere()) {
 		int error = errno;
 
-		if (kept >= 0)
-			next_close(kept);
+		if (duplicate >= 0)
+			next_close(duplicate);
 		if (f)
 			file_put(f);
 		forward_close(fd);
@@ -76,10 +76,10 @@ static int enter(int fd)
 		return -1;
 	}
 	f->shared->cwd = 1;
-	file_set(kept, f);
+	file_set(duplicate, f);
 	forward_close(fd);
 	leave();
-	atomic_store(&here, kept);
+	atomic_store(&cwd_fd, duplicate);
 	return 0;
 }
 
@@ -117,7 +117,7 @@ char *forward_getcwd(char *buf, size_t room)
 {
 	char path[PATH_MAX];
 
-	if (!file_path(atomic_load(&here), path)) {
+	if (!file_path(atomic_load(&cwd_fd), path)) {
 		errno = ENOENT;
 		return NULL;
 	}

@@ -443,7 +443,7 @@ void *forward_mmap(struct file *f, void *wanted, size_t length, int protection, 
 		   off_t offset)
 {
 	int memory = MAP_ANONYMOUS | (flags & ~(MAP_TYPE | MAP_POPULATE));
-	void *made;
+	void *mapped;
 
 	if ((flags & MAP_TYPE) != MAP_PRIVATE) {
 		complain(25, "a shared mapping of %s is not done: ENODEV", f->shared->path);
@@ -454,15 +454,15 @@ void *forward_mmap(struct file *f, void *wanted, size_t length, int protection, 
 		errno = EINVAL;
 		return MAP_FAILED;
 	}
-	made = next_mmap(wanted, length, PROT_READ | PROT_WRITE, memory | MAP_PRIVATE, -1, 0);
-	if (made == MAP_FAILED)
-		return made;
-	if (fill(f, made, length, offset) || mprotect(made, length, protection)) {
+	mapped = next_mmap(wanted, length, PROT_READ | PROT_WRITE, memory | MAP_PRIVATE, -1, 0);
+	if (mapped == MAP_FAILED)
+		return mapped;
+	if (fill(f, mapped, length, offset) || mprotect(mapped, length, protection)) {
 		int error = errno;
 
-		munmap(made, length);
+		munmap(mapped, length);
 		errno = error;
 		return MAP_FAILED;
 	}
-	return made;
+	return mapped;
 }

@@ -215,18 +215,18 @@ void forward_closefrom(int first)
 
 /* ---- the same open file under another number ---- */
 
-static int made_another(int fd, int made)
+static int register_duplicate(int fd, int duplicate)
 {
-	if (made >= 0 && made != fd && !after_vfork()) {
-		file_set(made, file_get(fd));
-		streams_follow(made);
+	if (duplicate >= 0 && duplicate != fd && !after_vfork()) {
+		file_set(duplicate, file_get(fd));
+		streams_follow(duplicate);
 	}
-	return made;
+	return duplicate;
 }
 
 int forward_dup(int fd)
 {
-	return is_private(fd) ? (errno = EBADF, -1) : made_another(fd, next_dup(fd));
+	return is_private(fd) ? (errno = EBADF, -1) : register_duplicate(fd, next_dup(fd));
 }
 
 int forward_dup3(int fd, int wanted, int flags)
@@ -235,7 +235,7 @@ int forward_dup3(int fd, int wanted, int flags)
 		errno = EBADF;
 		return -1;
 	}
-	return made_another(fd, next_dup3(fd, wanted, flags));
+	return register_duplicate(fd, next_dup3(fd, wanted, flags));
 }
 
 int forward_dup2(int fd, int wanted)
@@ -279,7 +279,7 @@ int forward_fcntl(int fd, int cmd, uintptr_t argument)
 	int result;
 
 	if (cmd == F_DUPFD || cmd == F_DUPFD_CLOEXEC)
-		return made_another(fd, next_fcntl(fd, cmd, argument));
+		return register_duplicate(fd, next_fcntl(fd, cmd, argument));
 	if (cmd == F_GETFD || cmd == F_SETFD)
 		return next_fcntl(fd, cmd, argument);
 	f = file_get(fd);

@@ -13,9 +13,9 @@ enum { ROOM = 65536 };
 struct directory {
 	uint64_t mark;
 	int fd;
-	uint64_t next;   /* where the server goes on */
-	uint64_t told;   /* where the entry behind the last one that was given begins */
-	size_t have, at; /* bytes of entries */
+	uint64_t next;     /* where the server goes on */
+	uint64_t position; /* where the entry behind the last one that was given begins */
+	size_t have, at;   /* bytes of entries */
 	bool ended;
 	_Alignas(struct dirent64) char entries[ROOM];
 };
@@ -88,14 +88,14 @@ DIR *forward_fdopendir(int fd)
 DIR *forward_opendir(const struct place *at)
 {
 	int fd = forward_open(at, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0), error;
-	DIR *made = fd < 0 ? NULL : forward_fdopendir(fd);
+	DIR *dir = fd < 0 ? NULL : forward_fdopendir(fd);
 
-	if (fd >= 0 && !made) {
+	if (fd >= 0 && !dir) {
 		error = errno;
 		forward_close(fd);
 		errno = error;
 	}
-	return made;
+	return dir;
 }
 
 int forward_closedir(DIR *dir)
@@ -119,7 +119,7 @@ struct dirent64 *forward_readdir64(DIR *dir)
 		return NULL;
 	entry = (struct dirent64 *)(void *)(d->entries + d->at);
 	d->at += entry->d_reclen;
-	d->told = (uint64_t)entry->d_off;
+	d->position = (uint64_t)entry->d_off;
 	return entry;
 }
 
@@ -133,7 +133,7 @@ void forward_seekdir(DIR *dir, long place)
 {
 	struct directory *d = (struct directory *)(void *)dir;
 
-	d->next = d->told = (uint64_t)place;
+	d->next = d->position = (uint64_t)place;
 	d->have = d->at = 0;
 	d->ended = false;
 }
@@ -145,7 +145,7 @@ void forward_rewinddir(DIR *dir)
 
 long forward_telldir(DIR *dir)
 {
-	return (long)((const struct directory *)(const void *)dir)->told;
+	return (long)((const struct directory *)(const void *)dir)->position;
 }
 
 int forward_dirfd(DIR *dir)

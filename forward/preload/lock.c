@@ -191,7 +191,7 @@ static int find_lock(struct file *f, struct fathom_fwd_lock *lock, struct flock 
 		error = fathom_fwd_locked(a.client, &f->shared->handle, lock, &a.hints);
 	if (asking_end(&a, error))
 		return -1;
-	flock_found(asked, lock);
+	flock_from_lock(asked, lock);
 	return 0;
 }
 

@@ -86,7 +86,7 @@ static uint32_t open_flags(int amode)
 }
 
 /* What all ranks are told. */
-struct told {
+struct lookup {
 	int error;
 	bool link; /* the name is a symbolic link */
 	struct fathom_fwd_handle handle;
@@ -94,10 +94,10 @@ struct told {
 	char server[ADDRESS]; /* it was asked */
 };
 
-static int open_told(struct asking *a, const char *path, uint32_t flags, struct told *told)
+static int open_lookup(struct asking *a, const char *path, uint32_t flags, struct lookup *lookup)
 {
-	return fathom_fwd_open(a->client, NULL, path, flags, 0666 & ~mask_now(), &told->handle,
-			       &told->attr, &a->hints);
+	return fathom_fwd_open(a->client, NULL, path, flags, 0666 & ~mask_now(), &lookup->handle,
+			       &lookup->attr, &a->hints);
 }
 
 /* MPI's reserved hints of this name; what is not said is as the environment says. */
@@ -105,37 +105,37 @@ static struct fathom_fwd_striping striping_hints(const struct mpi_abi *abi, uint
 {
 	struct fathom_fwd_striping wish = settings()->striping;
 	char value[32];
-	int found;
+	int is_set;
 
 	if (mpi_handle(abi, info) == abi->info_null)
 		return wish;
-	if (!abi->info_get(info, "striping_unit", sizeof(value) - 1, value, &found) && found)
+	if (!abi->info_get(info, "striping_unit", sizeof(value) - 1, value, &is_set) && is_set)
 		wish.size = strtoull(value, NULL, 10);
-	if (!abi->info_get(info, "striping_factor", sizeof(value) - 1, value, &found) && found)
+	if (!abi->info_get(info, "striping_factor", sizeof(value) - 1, value, &is_set) && is_set)
 		wish.servers = (uint32_t)strtoul(value, NULL, 10);
-	if (!abi->info_get(info, "start_iodevice", sizeof(value) - 1, value, &found) && found)
+	if (!abi->info_get(info, "start_iodevice", sizeof(value) - 1, value, &is_set) && is_set)
 		wish.first = (uint32_t)strtoul(value, NULL, 10);
 	return wish;
 }
 
 static void look_up_once(const struct place *at, int amode,
-			 const struct fathom_fwd_striping *striping, struct told *told)
+			 const struct fathom_fwd_striping *striping, struct lookup *lookup)
 {
 	const uint32_t flags = open_flags(amode);
 	const int before = errno;
 	struct asking a;
 
-	told->error = asking_begin(&a, at->text);
+	lookup->error = asking_begin(&a, at->text);
 	asking_mixed(&a);
 	asking_makes(&a, striping);
-	if (!told->error)
-		told->error = open_told(&a, at->path, flags | FATHOM_FWD_NOFOLLOW, told);
-	told->link = told->error == ELOOP;
-	if (told->link)
-		told->error = open_told(&a, at->path, flags, told);
-	if (!told->error && !S_ISREG(told->attr.mode)) {
-		fathom_fwd_release(a.client, &told->handle, &a.hints);
-		told->error = EISDIR;
+	if (!lookup->error)
+		lookup->error = open_lookup(&a, at->path, flags | FATHOM_FWD_NOFOLLOW, lookup);
+	lookup->link = lookup->error == ELOOP;
+	if (lookup->link)
+		lookup->error = open_lookup(&a, at->path, flags, lookup);
+	if (!lookup->error && !S_ISREG(lookup->attr.mode)) {
+		fathom_fwd_release(a.client, &lookup->handle, &a.hints);
+		lookup->error = EISDIR;
 	}
 	asking_end(&a, 0);
 	errno = before;
@@ -153,20 +153,20 @@ static bool is_served(const struct mpiio_library *mpi, uintptr_t comm, const cha
 
 /* One rank asks for all, and one more time each that has another server. Whether it is open is what the first was told. */
 static bool ask_for_all(const struct mpiio_library *mpi, uintptr_t comm, int rank,
-			const struct place *at, int amode, uintptr_t info, struct told *told)
+			const struct place *at, int amode, uintptr_t info, struct lookup *lookup)
 {
 	const struct fathom_fwd_striping striping = striping_hints(mpi->abi, info);
 	int ranks = 1;
 
 	if (rank == 0)
-		look_up_once(at, amode, &striping, told);
-	snprintf(told->server, sizeof(told->server), "%s", settings()->address);
+		look_up_once(at, amode, &striping, lookup);
+	snprintf(lookup->server, sizeof(lookup->server), "%s", settings()->address);
 	if (mpi->abi->comm_size(comm, &ranks) != 0 ||
-	    (ranks > 1 && mpi->bcast(told, sizeof(*told), mpi->abi->byte, 0, comm) != 0) ||
-	    told->error)
+	    (ranks > 1 && mpi->bcast(lookup, sizeof(*lookup), mpi->abi->byte, 0, comm) != 0) ||
+	    lookup->error)
 		return false;
-	if (strcmp(told->server, settings()->address) != 0)
-		look_up_once(at, amode & ~(MODE_CREATE | MODE_EXCL), &striping, told);
+	if (strcmp(lookup->server, settings()->address) != 0)
+		look_up_once(at, amode & ~(MODE_CREATE | MODE_EXCL), &striping, lookup);
 	return true;
 }
 
@@ -174,24 +174,24 @@ static bool ask_for_all(const struct mpiio_library *mpi, uintptr_t comm, int ran
 static struct mpi_open *begin_open(uintptr_t comm, const char *name, int amode, uintptr_t info)
 {
 	const struct mpiio_library *mpi = settings() ? mpiio_library() : NULL;
-	struct told told = {0};
+	struct lookup lookup = {0};
 	struct place at;
 	struct mpi_open *m;
 	int rank = 0;
 
 	if (!is_served(mpi, comm, name, amode, &at) || mpi->abi->comm_rank(comm, &rank) != 0 ||
-	    !ask_for_all(mpi, comm, rank, &at, amode, info, &told))
+	    !ask_for_all(mpi, comm, rank, &at, amode, info, &lookup))
 		return NULL;
 	m = calloc(1, sizeof(*m));
 	if (!m)
 		return NULL;
 	m->amode = amode;
-	m->held = rank == 0 || strcmp(told.server, settings()->address) != 0;
-	m->held &= !told.error;
-	m->known = (struct known){.handle = told.handle,
-				  .attr = told.attr,
-				  .link = told.link,
-				  .here = !told.error,
+	m->held = rank == 0 || strcmp(lookup.server, settings()->address) != 0;
+	m->held &= !lookup.error;
+	m->known = (struct known){.handle = lookup.handle,
+				  .attr = lookup.attr,
+				  .link = lookup.link,
+				  .here = !lookup.error,
 				  .writable = !(amode & MODE_RDONLY)};
 	snprintf(m->known.path, sizeof(m->known.path), "%s", at.path);
 	m->view = (struct view){.etype = 1, .node = &byte_node};

@@ -46,7 +46,7 @@ void *library_of(uint32_t wrapper)
 	return dlopen(about.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
 }
 
-static void *found(void *library, void *otherwise, const char *name)
+static void *symbol_in(void *library, void *otherwise, const char *name)
 {
 	void *at = dlsym(library, name);
 
@@ -55,12 +55,12 @@ static void *found(void *library, void *otherwise, const char *name)
 
 void *library_function(void *library, const char *name)
 {
-	return found(library ? library : RTLD_DEFAULT, RTLD_DEFAULT, name);
+	return symbol_in(library ? library : RTLD_DEFAULT, RTLD_DEFAULT, name);
 }
 
 void *library_variable(void *library, const char *name)
 {
-	return found(RTLD_DEFAULT, library ? library : RTLD_DEFAULT, name);
+	return symbol_in(RTLD_DEFAULT, library ? library : RTLD_DEFAULT, name);
 }
 
 /* ---- what accesses need ---- */

@@ -115,10 +115,10 @@ static bool find(struct place *p, int directory, const char *path)
 bool place_find(struct place *p, int directory, const char *path)
 {
 	int before = errno;
-	bool found = settings() && path && !asking() && find(p, directory, path);
+	bool served = settings() && path && !asking() && find(p, directory, path);
 
 	errno = before;
-	return found;
+	return served;
 }
 
 bool place_pair(struct place *a, int a_directory, const char *a_path, struct place *b,

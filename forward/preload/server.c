@@ -26,7 +26,7 @@ static struct {
 	struct own *_Atomic own;
 	struct fathom_fwd *_Atomic client; /* written with own_lock */
 	_Atomic bool silent;               /* the last call had no answer in time */
-	_Atomic uint32_t said;             /* keys of complain */
+	_Atomic uint32_t complained;       /* keys of complain */
 } skin;
 
 static __thread bool in_client __attribute__((tls_model("initial-exec")));
@@ -38,7 +38,7 @@ void complain(int key, const char *format, ...)
 	char line[1024];
 	va_list list;
 
-	if (atomic_fetch_or(&skin.said, bit) & bit)
+	if (atomic_fetch_or(&skin.complained, bit) & bit)
 		return;
 	va_start(list, format);
 	n = snprintf(line, sizeof(line), "fathom forward: ");
@@ -137,15 +137,15 @@ static int connect_once(void)
 					     .compress = s->compress,
 					     .timeout = s->timeout,
 					     .lowest = lowest_private()};
-	struct fathom_fwd *made = NULL;
+	struct fathom_fwd *connected = NULL;
 	struct fathom_fwd_error error;
 	int code = 0;
 
 	own_lock();
 	if (!skin.client) {
 		options.connect = s->timeout;
-		code = fathom_fwd_init(&made, s->address, &options, &error);
-		skin.client = made;
+		code = fathom_fwd_init(&connected, s->address, &options, &error);
+		skin.client = connected;
 	}
 	own_unlock();
 	if (!code)

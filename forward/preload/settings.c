@@ -5,18 +5,18 @@
 
 #include "skin.h"
 
-static struct settings kept;
+static struct settings configured;
 static _Atomic int state; /* 0: not read, 1: being read, 2: forwarding, 3: nothing to forward */
 
 static void add_prefix(const char *text, size_t length)
 {
-	struct prefix *p = &kept.prefix[kept.prefixes];
+	struct prefix *p = &configured.prefix[configured.prefixes];
 
 	while (length > 1 && text[length - 1] == '/')
 		length--;
 	if (!length)
 		return;
-	if (*text != '/' || length == 1 || length >= PATH_MAX || kept.prefixes == PREFIXES) {
+	if (*text != '/' || length == 1 || length >= PATH_MAX || configured.prefixes == PREFIXES) {
 		complain(30,
 			 "FATHOM_FORWARD_PREFIX: '%.*s' is left out; name up to %d absolute paths",
 			 (int)length, text, PREFIXES);
@@ -24,7 +24,7 @@ static void add_prefix(const char *text, size_t length)
 	}
 	memcpy(p->path, text, length);
 	p->length = length;
-	kept.prefixes++;
+	configured.prefixes++;
 }
 
 static void read_prefixes(const char *text)
@@ -65,7 +65,7 @@ static bool choose_server(const char *all)
 
 	if (!length || length >= ADDRESS)
 		return false;
-	memcpy(kept.address, all, length);
+	memcpy(configured.address, all, length);
 	return true;
 }
 
@@ -120,24 +120,25 @@ static bool read_all(void)
 		   *munge = getenv("FATHOM_FORWARD_MUNGE");
 
 	read_prefixes(getenv("FATHOM_FORWARD_PREFIX"));
-	if (!kept.prefixes)
+	if (!configured.prefixes)
 		return false;
 	if (!servers || !choose_server(servers)) {
 		complain(30, "FATHOM_FORWARD_SERVERS names no server: unix:PATH, tcp:HOST:PORT or "
 			     "ofi:HOST:PORT, several with ';' between");
 		return false;
 	}
-	kept.level = level && !strcmp(level, "accepted") ? FATHOM_FWD_ACCEPTED : FATHOM_FWD_WRITTEN;
-	if (level && kept.level == FATHOM_FWD_WRITTEN && strcmp(level, "written") != 0)
+	configured.level =
+		level && !strcmp(level, "accepted") ? FATHOM_FWD_ACCEPTED : FATHOM_FWD_WRITTEN;
+	if (level && configured.level == FATHOM_FWD_WRITTEN && strcmp(level, "written") != 0)
 		complain(27, "FATHOM_FORWARD_LEVEL: '%.40s' is neither accepted nor written",
 			 level);
-	kept.mpiio = !mpiio || strcmp(mpiio, "library") != 0;
-	kept.striping = read_striping(getenv("FATHOM_FORWARD_STRIPING"));
-	kept.token = getenv("FATHOM_FORWARD_TOKEN");
+	configured.mpiio = !mpiio || strcmp(mpiio, "library") != 0;
+	configured.striping = read_striping(getenv("FATHOM_FORWARD_STRIPING"));
+	configured.token = getenv("FATHOM_FORWARD_TOKEN");
 	if (munge && *munge)
-		kept.munge = strcmp(munge, "1") != 0 ? munge : "";
-	kept.compress = compress && !strcmp(compress, "1");
-	kept.timeout = timeout ? (uint32_t)(strtod(timeout, NULL) * 1000) : 0;
+		configured.munge = strcmp(munge, "1") != 0 ? munge : "";
+	configured.compress = compress && !strcmp(compress, "1");
+	configured.timeout = timeout ? (uint32_t)(strtod(timeout, NULL) * 1000) : 0;
 	return true;
 }
 
@@ -146,10 +147,10 @@ const struct settings *settings(void)
 	int now = atomic_load_explicit(&state, memory_order_acquire), none = 0;
 
 	if (now == 2)
-		return &kept;
+		return &configured;
 	if (now == 0 && atomic_compare_exchange_strong(&state, &none, 1)) {
 		now = read_all() ? 2 : 3;
 		atomic_store_explicit(&state, now, memory_order_release);
 	}
-	return now == 2 ? &kept : NULL;
+	return now == 2 ? &configured : NULL;
 }

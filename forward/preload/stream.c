@@ -65,11 +65,11 @@ static FILE *stream_on(int fd, const char *mode)
 {
 	static const cookie_io_functions_t functions = {stream_read, stream_write, stream_seek,
 							stream_close};
-	FILE *made = fopencookie((void *)(intptr_t)fd, mode, functions);
+	FILE *stream = fopencookie((void *)(intptr_t)fd, mode, functions);
 
-	if (made)
-		made->_fileno = fd;
-	return made;
+	if (stream)
+		stream->_fileno = fd;
+	return stream;
 }
 
 /* O_* of a mode; -1: it is none. */
@@ -104,20 +104,20 @@ static int mode_flags(const char *mode)
 FILE *forward_fopen(const struct place *at, const char *mode)
 {
 	int flags = mode_flags(mode), fd, error;
-	FILE *made;
+	FILE *stream;
 
 	if (flags == -1) {
 		errno = EINVAL;
 		return NULL;
 	}
 	fd = forward_open(at, flags, 0666);
-	made = fd < 0 ? NULL : stream_on(fd, mode);
-	if (fd >= 0 && !made) {
+	stream = fd < 0 ? NULL : stream_on(fd, mode);
+	if (fd >= 0 && !stream) {
 		error = errno;
 		forward_close(fd);
 		errno = error;
 	}
-	return made;
+	return stream;
 }
 
 FILE *forward_fdopen(int fd, const char *mode)
@@ -165,17 +165,17 @@ static void take_over(FILE *from, FILE *to)
  * descriptor stands for, so it stays. */
 void streams_follow(int fd)
 {
-	static FILE *made[3];
+	static FILE *replacement[3];
 	FILE **const standard[] = {&stdin, &stdout, &stderr};
 
-	if (fd < 0 || fd > 2 || made[fd] || !file_has(fd))
+	if (fd < 0 || fd > 2 || replacement[fd] || !file_has(fd))
 		return;
-	made[fd] = stream_on(fd, fd ? "w" : "r");
-	if (!made[fd])
+	replacement[fd] = stream_on(fd, fd ? "w" : "r");
+	if (!replacement[fd])
 		return;
 	if (fd)
-		take_over(*standard[fd], made[fd]);
+		take_over(*standard[fd], replacement[fd]);
 	if (fd == 2)
-		setvbuf(made[fd], NULL, _IONBF, 0);
-	*standard[fd] = made[fd];
+		setvbuf(replacement[fd], NULL, _IONBF, 0);
+	*standard[fd] = replacement[fd];
 }
