@@ -62,10 +62,10 @@ static void drop_open(struct thread *t, uint32_t depth, uint64_t now)
  * stack is left as a whole, or not at all. */
 static bool is_left(uintptr_t frame, uintptr_t stack, const struct handler_stack *handlers)
 {
-	bool here = handlers->begin <= frame && frame < handlers->end;
+	bool in_handlers = handlers->begin <= frame && frame < handlers->end;
 	bool there = handlers->begin <= stack && stack < handlers->end;
 
-	return here == there ? frame < stack : here;
+	return in_handlers == there ? frame < stack : in_handlers;
 }
 
 void process_jumps(const void *stack)

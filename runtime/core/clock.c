@@ -22,7 +22,7 @@ static struct {
 	uint8_t kind;    /* before it stood still */
 	struct clock_triple moment;
 	_Atomic uint64_t readings;
-} kept;
+} frozen;
 
 /* Tests shift and stretch time: FATHOM_CLOCK=fake:skew=NS,drift=PPM,gap=NS@N. Written by clock_begin,
  * `readings` by every reading. */
@@ -58,7 +58,7 @@ uint64_t ticks_slow(void)
 	uint64_t now;
 
 	if (clock_kind == STANDS) /* in order, if no more */
-		return kept.moment.ticks + atomic_fetch_add(&kept.readings, 1);
+		return frozen.moment.ticks + atomic_fetch_add(&frozen.readings, 1);
 	now = nanoseconds(CLOCK_MONOTONIC);
 	if (clock_kind == 1)
 		return now;
@@ -70,8 +70,8 @@ struct clock_triple clock_read(void)
 {
 	struct clock_triple triple;
 
-	if (kept.on)
-		return kept.moment;
+	if (frozen.on)
+		return frozen.moment;
 	triple.monotonic = nanoseconds(CLOCK_MONOTONIC);
 	triple.ticks = ticks();
 	triple.realtime = nanoseconds(CLOCK_REALTIME);
@@ -86,18 +86,18 @@ struct clock_triple clock_read(void)
 
 uint64_t clock_ns(void)
 {
-	return kept.on ? kept.moment.monotonic : nanoseconds(CLOCK_MONOTONIC);
+	return frozen.on ? frozen.moment.monotonic : nanoseconds(CLOCK_MONOTONIC);
 }
 
-static void keep(bool stop)
+static void capture_moment(bool stop)
 {
 	if (clock_kind == STANDS)
 		return;
-	kept.moment = clock_read();
-	kept.kind = clock_kind;
-	atomic_store(&kept.readings, 1);
-	kept.on = stop || !kept.user_space;
-	if (!stop && (kept.user_space || !clock_kind))
+	frozen.moment = clock_read();
+	frozen.kind = clock_kind;
+	atomic_store(&frozen.readings, 1);
+	frozen.on = stop || !frozen.user_space;
+	if (!stop && (frozen.user_space || !clock_kind))
 		return;
 	clock_kind = STANDS;
 	if (process && process->alive) {
@@ -110,23 +110,23 @@ static void keep(bool stop)
 
 void clock_keep(void)
 {
-	keep(false);
+	capture_moment(false);
 }
 
 void clock_stop(void)
 {
-	keep(true);
+	capture_moment(true);
 }
 
 void clock_go_on(void)
 {
-	clock_kind = kept.kind;
-	kept.on = false;
+	clock_kind = frozen.kind;
+	frozen.on = false;
 }
 
 uint8_t clock_in_chunks(void)
 {
-	return clock_kind == STANDS ? kept.kind : clock_kind;
+	return clock_kind == STANDS ? frozen.kind : clock_kind;
 }
 
 uint64_t clock_ticks_per_second(void)
@@ -198,7 +198,7 @@ void clock_begin(const char *setting)
 	char source[8];
 
 	read_source(source);
-	kept.user_space = is_in_user_space(source);
+	frozen.user_space = is_in_user_space(source);
 	if (setting && strncmp(setting, "fake:", 5) == 0) {
 		fake.skew = number_after(setting, "skew=");
 		fake.drift = number_after(setting, "drift=");

@@ -271,12 +271,12 @@ struct process {
 	struct raw_users raw_users;
 	struct thread *threads;
 	struct interned *interned;     /* objects.c */
-	struct kept_names *kept_names; /* left_out.c */
+	struct name_table *name_table; /* left_out.c */
 	struct site_table *site_table; /* sites.c */
 	struct ring_header *place;     /* where ring headers are mapped, one after the other */
 	/* For a program that limits its system calls: quiet.c. */
-	char *aside; /* private memory, of which so much is used */
-	size_t aside_bytes;
+	char *quiet_memory; /* private memory, of which so much is used */
+	size_t quiet_bytes;
 	_Atomic size_t aside_used;
 	struct spare *spare_threads; /* of ended threads */
 	/* Of one run. */
@@ -286,7 +286,7 @@ struct process {
 	uint32_t generation; /* of this process image: raised by each fork up to here */
 	_Atomic uint32_t objects, sites, selections, marks;
 	_Atomic uint64_t stream_bytes; /* sealed */
-	_Atomic bool budget_said;
+	_Atomic bool budget_reported;
 	_Atomic bool levels_unsaid; /* they were changed, and no mark tells it yet */
 	bool levels_refused;        /* or were not, since they could not be read */
 	uint64_t levels_changed;    /* ticks */
@@ -565,7 +565,7 @@ unsigned site_code(struct thread *t, const struct levels *l, const void *frame,
 uint32_t objects_left_out(const struct levels *l, uint32_t object); /* tables, a bit each */
 /* The bits above a new object's number; its name, for a selection that comes later. */
 uint32_t left_out_bits(enum object_class class, const struct object_def *def);
-void left_out_keep(uint32_t object, enum object_class class, const struct object_def *def);
+void left_out_add(uint32_t object, enum object_class class, const struct object_def *def);
 
 /* ---- what a process learnt under one run means nothing in the next ---- */
 void handles_forget(void);

@@ -146,7 +146,7 @@ void heat_write(struct thread *t);
 
 /* ---- shapes.c ---- */
 /* The selection's shape is kept for calls that are counted. */
-void shape_keep(uint32_t selection, const struct selection_def *def);
+void shape_add(uint32_t selection, const struct selection_def *def);
 /* From the first to the last byte of the file that `amount` bytes touch, which begin at `offset` and are moved
  * through a selection (0: none); -1: not known. */
 int64_t shape_extent(uint32_t selection, int64_t offset, int64_t amount);

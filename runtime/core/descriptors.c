@@ -31,29 +31,29 @@ _Atomic(struct descriptor_table *) descriptors;
 
 static bool make_table(void)
 {
-	struct descriptor_table *none = NULL, *made = memory_get(sizeof(*made), true);
+	struct descriptor_table *none = NULL, *table = memory_get(sizeof(*table), true);
 
-	return made && (atomic_compare_exchange_strong(&descriptors, &none, made) || none);
+	return table && (atomic_compare_exchange_strong(&descriptors, &none, table) || none);
 }
 
 static struct descriptor *slot_of(int fd, bool make)
 {
 	uint32_t page = (uint32_t)fd / FDS_PER_PAGE;
-	struct descriptor *made, *there = NULL;
+	struct descriptor *fresh, *current = NULL;
 
 	if (fd < 0 || page >= FD_PAGES)
 		return NULL;
 	if (unlikely(!descriptors) && !(make && make_table()))
 		return NULL;
-	there = atomic_load_explicit(&descriptors->page[page], memory_order_acquire);
-	if (likely(there) || !make)
-		return there ? &there[fd % FDS_PER_PAGE] : NULL;
-	made = memory_get(FDS_PER_PAGE * sizeof(*made), true);
-	if (!made)
+	current = atomic_load_explicit(&descriptors->page[page], memory_order_acquire);
+	if (likely(current) || !make)
+		return current ? &current[fd % FDS_PER_PAGE] : NULL;
+	fresh = memory_get(FDS_PER_PAGE * sizeof(*fresh), true);
+	if (!fresh)
 		return NULL;
-	if (!atomic_compare_exchange_strong(&descriptors->page[page], &there, made))
-		made = there; /* another thread was first */
-	return &made[fd % FDS_PER_PAGE];
+	if (!atomic_compare_exchange_strong(&descriptors->page[page], &current, fresh))
+		fresh = current; /* another thread was first */
+	return &fresh[fd % FDS_PER_PAGE];
 }
 
 static inline struct description *description_of(int fd)

@@ -26,13 +26,13 @@ static uint64_t key_of(uint64_t library, uint64_t handle)
 
 static struct slot *slots_of(struct handle_table *table)
 {
-	struct slot *slot = atomic_load(&table->slot), *made;
+	struct slot *slot = atomic_load(&table->slot), *fresh;
 
 	if (slot)
 		return slot;
-	made = memory_get(SLOTS * sizeof(*made), true);
-	if (!made || atomic_compare_exchange_strong(&table->slot, &slot, made))
-		return made;
+	fresh = memory_get(SLOTS * sizeof(*fresh), true);
+	if (!fresh || atomic_compare_exchange_strong(&table->slot, &slot, fresh))
+		return fresh;
 	return slot; /* another thread was first; ours stays unused */
 }
 

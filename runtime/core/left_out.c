@@ -12,68 +12,68 @@ static bool is_file(enum object_class class)
 }
 
 /* Names of files, for a selection that comes later: how far they fit. */
-enum { KEPT = 65536, KEPT_TEXT = 4 << 20, FILE_DEPTH = 8 };
+enum { NAMED_OBJECTS = 65536, NAME_BYTES = 4 << 20, FILE_DEPTH = 8 };
 
-struct kept_names {
+struct name_table {
 	struct {
 		uint32_t text, parent; /* of a file; of what lies in one. 0: neither */
 		_Atomic uint32_t
 			left_out; /* tables, and above them the number of the levels asked */
-	} entry[KEPT];
+	} entry[NAMED_OBJECTS];
 	_Atomic uint32_t used;
-	char text[KEPT_TEXT];
+	char text[NAME_BYTES];
 };
 
-static struct kept_names *kept_names(void)
+static struct name_table *name_table(void)
 {
 	uint64_t mask;
 
-	if (likely(process->kept_names) || control_is_private())
-		return process->kept_names;
+	if (likely(process->name_table) || control_is_private())
+		return process->name_table;
 	mask = process_lock();
-	if (!process->kept_names) {
-		process->kept_names = memory_get(sizeof(struct kept_names), true);
-		if (process->kept_names)
-			atomic_store(&process->kept_names->used, 1);
+	if (!process->name_table) {
+		process->name_table = memory_get(sizeof(struct name_table), true);
+		if (process->name_table)
+			atomic_store(&process->name_table->used, 1);
 	}
 	process_unlock(mask);
-	return process->kept_names;
+	return process->name_table;
 }
 
-void left_out_keep(uint32_t object, enum object_class class, const struct object_def *def)
+void left_out_add(uint32_t object, enum object_class class, const struct object_def *def)
 {
-	struct kept_names *kept = kept_names();
+	struct name_table *table = name_table();
 	size_t bytes = is_file(class) && def->name ? strlen(def->name) + 1 : 0;
 	uint32_t at;
 
-	if (!kept || object >= KEPT)
+	if (!table || object >= NAMED_OBJECTS)
 		return;
-	kept->entry[object].parent = def->parent & ~OBJECT_LEFT_OUT;
-	if (!bytes || atomic_load(&kept->used) > KEPT_TEXT - bytes)
+	table->entry[object].parent = def->parent & ~OBJECT_LEFT_OUT;
+	if (!bytes || atomic_load(&table->used) > NAME_BYTES - bytes)
 		return;
-	at = atomic_fetch_add(&kept->used, (uint32_t)bytes);
-	if (at > KEPT_TEXT - bytes)
+	at = atomic_fetch_add(&table->used, (uint32_t)bytes);
+	if (at > NAME_BYTES - bytes)
 		return;
-	memcpy(kept->text + at, def->name, bytes);
-	kept->entry[object].text = at;
+	memcpy(table->text + at, def->name, bytes);
+	table->entry[object].text = at;
 }
 
 /* Of an object that was defined under an earlier selection. One whose name is not kept is on no file. */
 static uint32_t ask_name(const struct levels *l, uint32_t object)
 {
-	struct kept_names *kept = process->kept_names;
+	struct name_table *table = process->name_table;
 	uint32_t number = l->number << TABLES, known, file = object;
 
-	if (!kept || object >= KEPT)
+	if (!table || object >= NAMED_OBJECTS)
 		return 0;
-	known = atomic_load(&kept->entry[object].left_out);
+	known = atomic_load(&table->entry[object].left_out);
 	if (known >> TABLES << TABLES == number)
 		return known & ((1u << TABLES) - 1);
-	for (int i = 0; i < FILE_DEPTH && file < KEPT && !kept->entry[file].text; i++)
-		file = kept->entry[file].parent;
-	if (file < KEPT && kept->entry[file].text)
-		number |= levels_leave_out(l, kept->text + kept->entry[file].text);
-	atomic_store(&kept->entry[object].left_out, number);
+	for (int i = 0; i < FILE_DEPTH && file < NAMED_OBJECTS && !table->entry[file].text; i++)
+		file = table->entry[file].parent;
+	if (file < NAMED_OBJECTS && table->entry[file].text)
+		number |= levels_leave_out(l, table->text + table->entry[file].text);
+	atomic_store(&table->entry[object].left_out, number);
 	return number & ((1u << TABLES) - 1);
 }
 
@@ -109,7 +109,7 @@ uint32_t path_left_out(const char *path)
 
 void names_forget(void)
 {
-	memory_wipe(process->kept_names, sizeof(struct kept_names));
-	if (process->kept_names)
-		atomic_store(&process->kept_names->used, 1);
+	memory_wipe(process->name_table, sizeof(struct name_table));
+	if (process->name_table)
+		atomic_store(&process->name_table->used, 1);
 }

@@ -117,7 +117,7 @@ uint32_t object_define_in(struct thread *t, struct call *c, enum object_class cl
 {
 	const uint32_t left_out = left_out_bits(class, def);
 	/* A call that makes what is left out may lose its row when it ends. */
-	const bool told = c && c->thread && c->seq != ~0ull && !left_out;
+	const bool has_row = c && c->thread && c->seq != ~0ull && !left_out;
 	struct record r;
 	uint32_t object;
 
@@ -128,7 +128,7 @@ uint32_t object_define_in(struct thread *t, struct call *c, enum object_class cl
 	record_varint(&r, object);
 	record_varint(&r, class);
 	record_varint(&r, def->parent & ~OBJECT_LEFT_OUT);
-	record_varint(&r, told ? c->seq + 1 : 0);
+	record_varint(&r, has_row ? c->seq + 1 : 0);
 	record_string(&r, def->name);
 	for (uint32_t i = 0; i < def->numbers; i++)
 		if (is_signed(class, i))
@@ -136,7 +136,7 @@ uint32_t object_define_in(struct thread *t, struct call *c, enum object_class cl
 		else
 			record_varint(&r, def->number[i]);
 	record_end(&r, RECORD_OBJECT);
-	left_out_keep(object, class, def);
+	left_out_add(object, class, def);
 	return object | left_out;
 }
 
@@ -381,7 +381,7 @@ uint32_t selection_define(struct call *c, const struct selection_def *def)
 	}
 	number = atomic_fetch_add(&process->selections, 1) + 1;
 	put_selection(t, number, def);
-	shape_keep(number, def);
+	shape_add(number, def);
 	if (entry)
 		atomic_store(entry, number);
 	thread_release(t);

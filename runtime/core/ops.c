@@ -8,17 +8,17 @@ const struct op *_Atomic op_table = ops;
 /* Not wiped by a fork: a child's calls go on under the same numbers. */
 struct op *ops_with_room(void)
 {
-	static struct op *_Atomic roomy;
-	struct op *there = atomic_load(&roomy), *made;
+	static struct op *_Atomic enlarged;
+	struct op *current = atomic_load(&enlarged), *fresh;
 
-	if (there)
-		return there;
-	made = memory_get((ops_count + OPS_ADDED) * sizeof(*made), false);
-	if (!made)
+	if (current)
+		return current;
+	fresh = memory_get((ops_count + OPS_ADDED) * sizeof(*fresh), false);
+	if (!fresh)
 		return NULL;
-	memcpy(made, ops, ops_count * sizeof(*made));
-	if (!atomic_compare_exchange_strong(&roomy, &there, made))
-		return there; /* another thread was first; ours stays unused */
-	atomic_store(&op_table, made);
-	return made;
+	memcpy(fresh, ops, ops_count * sizeof(*fresh));
+	if (!atomic_compare_exchange_strong(&enlarged, &current, fresh))
+		return current; /* another thread was first; ours stays unused */
+	atomic_store(&op_table, fresh);
+	return fresh;
 }

@@ -69,7 +69,7 @@ static void *memory_aside(size_t bytes)
 	const size_t pages = (bytes + PAGE - 1) & ~(size_t)(PAGE - 1);
 	const size_t at = process ? atomic_fetch_add(&process->aside_used, pages) : 0;
 
-	return process && at + pages <= process->aside_bytes ? process->aside + at : NULL;
+	return process && at + pages <= process->quiet_bytes ? process->quiet_memory + at : NULL;
 }
 
 void *memory_get(size_t bytes, bool wipe_on_fork)
@@ -395,13 +395,13 @@ static void map_control(void)
 }
 
 /* A program may overwrite its environment, to show a title. `before`: what was kept for another run. */
-static const char *keep(const char *before, const char *value)
+static const char *replace_copy(const char *before, const char *value)
 {
-	char *kept = value ? memory_get(strlen(value) + 1, false) : NULL;
+	char *copy = value ? memory_get(strlen(value) + 1, false) : NULL;
 
 	if (before)
 		raw3(SYS_munmap, (long)before, (long)strlen(before) + 1, 0);
-	return kept ? strcpy(kept, value) : NULL;
+	return copy ? strcpy(copy, value) : NULL;
 }
 
 /* Whoever started this node's agent made the directory that it ships from. Where there is none, streams go to the run. */
@@ -426,9 +426,9 @@ static void read_settings(const char *run)
 	config.budget = parse_bytes(setting("FATHOM_BUDGET"), 64 << 20);
 	config.gate = parse_gate(setting("FATHOM_LAYERS"), setting("FATHOM_LEVEL"));
 	config.layers = (uint32_t)(config.gate | config.gate >> COUNTED_LAYERS);
-	config.files = keep(config.files, setting("FATHOM_FILES"));
-	config.select = keep(config.select, setting("FATHOM_SELECT"));
-	config.tuned = keep(config.tuned, setting("FATHOM_TUNED"));
+	config.files = replace_copy(config.files, setting("FATHOM_FILES"));
+	config.select = replace_copy(config.select, setting("FATHOM_SELECT"));
+	config.tuned = replace_copy(config.tuned, setting("FATHOM_TUNED"));
 	config.mmap_dirty = setting("FATHOM_MMAP") && !strcmp(setting("FATHOM_MMAP"), "dirty");
 }
 

@@ -39,9 +39,9 @@ static void set_memory_aside(void)
 {
 	enum { MOST = 16 << 20, LEAST = 1 << 20 };
 
-	for (size_t bytes = MOST; bytes >= LEAST && !process->aside; bytes /= 2) {
-		process->aside = memory_get(bytes, true);
-		process->aside_bytes = process->aside ? bytes : 0;
+	for (size_t bytes = MOST; bytes >= LEAST && !process->quiet_memory; bytes /= 2) {
+		process->quiet_memory = memory_get(bytes, true);
+		process->quiet_bytes = process->quiet_memory ? bytes : 0;
 	}
 }
 
@@ -62,7 +62,7 @@ static void set_aside(void)
 {
 	const uint64_t mask = process_lock();
 
-	if (!process->aside)
+	if (!process->quiet_memory)
 		set_memory_aside();
 	ring_set_aside();
 	process_unlock(mask);

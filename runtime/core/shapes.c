@@ -6,7 +6,7 @@
 
 enum { SHAPES = 4096, FORM_BYTES = 1, LISTED = 64 };
 
-struct shape_kept {
+struct shape {
 	uint32_t form, blocks; /* blocks 0: not listed */
 	int64_t displacement;
 	uint64_t period, total, span;
@@ -15,38 +15,38 @@ struct shape_kept {
 
 /* Private memory of the process: a fork wipes it. */
 struct shapes {
-	_Atomic(struct shape_kept *) kept[SHAPES]; /* by number of the selection */
+	_Atomic(struct shape *) by_selection[SHAPES]; /* by number of the selection */
 	_Atomic uint64_t used;
 	uint8_t memory[1 << 20];
 };
 
-static _Atomic(struct shapes *) kept_shapes;
+static _Atomic(struct shapes *) process_shapes;
 
 static struct shapes *shapes(void)
 {
-	struct shapes *all = atomic_load(&kept_shapes), *made;
+	struct shapes *all = atomic_load(&process_shapes), *fresh;
 
 	if (all)
 		return all;
-	made = memory_get(sizeof(*made), true);
-	if (made && !atomic_compare_exchange_strong(&kept_shapes, &all, made))
+	fresh = memory_get(sizeof(*fresh), true);
+	if (fresh && !atomic_compare_exchange_strong(&process_shapes, &all, fresh))
 		return all; /* another thread was faster: its memory serves */
-	return made;
+	return fresh;
 }
 
 void shapes_forget(void)
 {
-	memory_wipe(atomic_load(&kept_shapes), sizeof(struct shapes));
+	memory_wipe(atomic_load(&process_shapes), sizeof(struct shapes));
 }
 
-void shape_keep(uint32_t selection, const struct selection_def *def)
+void shape_add(uint32_t selection, const struct selection_def *def)
 {
 	struct shapes *all = selection < SHAPES ? shapes() : NULL;
 	const bool listed =
 		def->form == FORM_BYTES && def->exact && def->rank == 1 && def->blocks <= LISTED;
 	const uint32_t blocks = listed ? def->blocks : 0;
-	const uint64_t bytes = sizeof(struct shape_kept) + blocks * sizeof(uint64_t[2]);
-	struct shape_kept *kept;
+	const uint64_t bytes = sizeof(struct shape) + blocks * sizeof(uint64_t[2]);
+	struct shape *added;
 	uint64_t at;
 
 	if (!all)
@@ -54,19 +54,19 @@ void shape_keep(uint32_t selection, const struct selection_def *def)
 	at = atomic_fetch_add(&all->used, bytes);
 	if (at + bytes > sizeof(all->memory))
 		return;
-	kept = (struct shape_kept *)(all->memory + at);
-	kept->form = def->form;
-	kept->blocks = blocks;
-	kept->displacement = def->displacement;
-	kept->period = def->period;
-	kept->total = def->total;
-	kept->span = def->form == FORM_BYTES ? (def->box ? def->box[1] : 0) : def->span;
-	memcpy(kept->block, def->block, blocks * sizeof(uint64_t[2]));
-	atomic_store(&all->kept[selection], kept);
+	added = (struct shape *)(all->memory + at);
+	added->form = def->form;
+	added->blocks = blocks;
+	added->displacement = def->displacement;
+	added->period = def->period;
+	added->total = def->total;
+	added->span = def->form == FORM_BYTES ? (def->box ? def->box[1] : 0) : def->span;
+	memcpy(added->block, def->block, blocks * sizeof(uint64_t[2]));
+	atomic_store(&all->by_selection[selection], added);
 }
 
 /* Which accessible byte of the view, from its beginning, lies at `place` bytes behind its displacement? */
-static uint64_t number_of(const struct shape_kept *s, uint64_t place, uint64_t period)
+static uint64_t number_of(const struct shape *s, uint64_t place, uint64_t period)
 {
 	const uint64_t tile = place / period, rest = place % period;
 	uint64_t before = 0;
@@ -80,7 +80,7 @@ static uint64_t number_of(const struct shape_kept *s, uint64_t place, uint64_t p
 }
 
 /* The other way round. */
-static uint64_t place_of(const struct shape_kept *s, uint64_t number, uint64_t period)
+static uint64_t place_of(const struct shape *s, uint64_t number, uint64_t period)
 {
 	uint64_t rest = number % s->total;
 
@@ -92,7 +92,7 @@ static uint64_t place_of(const struct shape_kept *s, uint64_t number, uint64_t p
 	return UINT64_MAX;
 }
 
-static int64_t of_blocks(const struct shape_kept *s, int64_t offset, uint64_t amount)
+static int64_t of_blocks(const struct shape *s, int64_t offset, uint64_t amount)
 {
 	const uint64_t period = s->period ? s->period : 1;
 	uint64_t first, number, last;
@@ -108,7 +108,7 @@ static int64_t of_blocks(const struct shape_kept *s, int64_t offset, uint64_t am
 }
 
 /* A view of too many blocks to be listed: as if the call began with a tile. */
-static int64_t of_tiles(const struct shape_kept *s, uint64_t amount)
+static int64_t of_tiles(const struct shape *s, uint64_t amount)
 {
 	if (!s->total || amount < s->total)
 		return -1;
@@ -117,11 +117,11 @@ static int64_t of_tiles(const struct shape_kept *s, uint64_t amount)
 
 int64_t shape_extent(uint32_t selection, int64_t offset, int64_t amount)
 {
-	const struct shape_kept *s;
+	const struct shape *s;
 
 	if (!selection || amount <= 0)
 		return amount;
-	s = selection < SHAPES && shapes() ? atomic_load(&shapes()->kept[selection]) : NULL;
+	s = selection < SHAPES && shapes() ? atomic_load(&shapes()->by_selection[selection]) : NULL;
 	if (!s)
 		return -1;
 	if (s->form != FORM_BYTES)

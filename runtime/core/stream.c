@@ -531,14 +531,14 @@ void stream_ask_budget(struct thread *t)
 {
 	const uint64_t limit = file_limit(), asked = atomic_load(&control->budget);
 	const uint64_t budget = limit < asked ? limit : asked;
-	bool said;
+	bool reported;
 
 	if (t->counting || atomic_load(&process->stream_bytes) <= budget)
 		return;
 	t->counting = 1;
 	be_slow(t);
-	said = atomic_exchange(&process->budget_said, true);
-	if (!said || t->number)
+	reported = atomic_exchange(&process->budget_reported, true);
+	if (!reported || t->number)
 		stream_mark(t, "budget",
 			    budget == asked ? "events end here, counters go on"
 					    : "events end here, counters go on: the limit on the "

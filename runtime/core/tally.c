@@ -30,12 +30,12 @@ static bool is_of(const struct tally *n, const struct counter_key *k, enum talli
 
 static struct tally *rarest(struct tally *set)
 {
-	struct tally *found = set;
+	struct tally *least = set;
 
 	for (uint32_t i = 1; i < TALLY_WAYS; i++)
-		if (set[i].calls < found->calls) /* a free place has none */
-			found = &set[i];
-	return found;
+		if (set[i].calls < least->calls) /* a free place has none */
+			least = &set[i];
+	return least;
 }
 
 void tally_add(struct thread *t, const struct counter_key *key, enum tallied what,

@@ -7,16 +7,16 @@
 static bool bracket_match(const char **pattern, const char *end, char c)
 {
 	const char *p = *pattern + 1;
-	bool negated = p < end && (*p == '!' || *p == '^'), found = false, first = true;
+	bool negated = p < end && (*p == '!' || *p == '^'), listed = false, first = true;
 
 	if (negated)
 		p++;
 	for (; p < end && (first || *p != ']'); p++, first = false) {
 		if (p + 2 < end && p[1] == '-' && p[2] != ']') {
-			found |= p[0] <= c && c <= p[2];
+			listed |= p[0] <= c && c <= p[2];
 			p += 2;
 		} else {
-			found |= *p == c;
+			listed |= *p == c;
 		}
 	}
 	if (p >= end) {
@@ -24,7 +24,7 @@ static bool bracket_match(const char **pattern, const char *end, char c)
 		return c == '[';
 	}
 	*pattern = p + 1;
-	return found != negated;
+	return listed != negated;
 }
 
 /* Shell globs over whole paths: `*` matches any characters, slashes too. */

@@ -87,7 +87,7 @@ static uint32_t own_tid(void)
 static bool thread_fill(struct thread *t, struct thread *main, bool is_vfork)
 {
 	uint64_t mask = process_lock();
-	bool made;
+	bool begun;
 
 	if (t->alive) { /* a signal handler's call was faster */
 		process_unlock(mask);
@@ -102,8 +102,8 @@ static bool thread_fill(struct thread *t, struct thread *main, bool is_vfork)
 	t->page = make_page(t);
 	t->chunk_list[0] = t->page ? ring_chunk(true) : NULL;
 	t->chunks = t->chunk_list[0] ? 1 : 0;
-	made = stream_begin_chunk(t, t->chunk_list[0]);
-	if (made) {
+	begun = stream_begin_chunk(t, t->chunk_list[0]);
+	if (begun) {
 		t->alive = 1;
 		t->when_ready = usual_state(t);
 		t->next = process->threads;
@@ -116,7 +116,7 @@ static bool thread_fill(struct thread *t, struct thread *main, bool is_vfork)
 			ring_page_free(t->page);
 	}
 	process_unlock(mask);
-	return made;
+	return begun;
 }
 
 struct thread *thread_make(struct thread *main, bool is_vfork)

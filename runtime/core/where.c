@@ -22,15 +22,15 @@ void where_begin(void)
 
 const struct link_map *process_module(const void *address, void **begin)
 {
-	struct find_result found;
+	struct find_result object;
 	struct link_map *map = NULL;
 	Dl_info info;
 
 	if (find_object) {
-		if (find_object((void *)address, &found) != 0)
+		if (find_object((void *)address, &object) != 0)
 			return NULL;
-		*begin = found.begin;
-		return found.map;
+		*begin = object.begin;
+		return object.map;
 	}
 	if (!dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP))
 		return NULL;
