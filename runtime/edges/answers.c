@@ -20,7 +20,7 @@ static void *find_for(const struct module *m, const struct edges_question *q)
 {
 	struct elf_query query = elf_query(q->name, q->version);
 	const struct module *where;
-	void *found;
+	void *address;
 
 	query.newest = !q->version;
 	query.exact = q->version;
@@ -31,11 +31,11 @@ static void *find_for(const struct module *m, const struct edges_question *q)
 		return own && !elf_undefined(own) ? NULL : lookup_next(m, &query, &where);
 	}
 	if (q->handle != RTLD_DEFAULT)
-		return q->found;
-	found = lookup_local(m, true, &query, &where);
-	if (!found)
-		found = q->found;
-	return found ? found : lookup_local(m, false, &query, &where);
+		return q->original;
+	address = lookup_local(m, true, &query, &where);
+	if (!address)
+		address = q->original;
+	return address ? address : lookup_local(m, false, &query, &where);
 }
 
 static void answer(void *argument)
@@ -43,15 +43,15 @@ static void answer(void *argument)
 	struct answer *a = argument;
 	const struct edges_question *q = a->question;
 	struct module *m = module_at((uintptr_t)q->caller);
-	void *found;
+	void *target;
 
 	targets_free();
 	if (!m || target_excluded(m))
 		return;
-	found = find_for(m, q);
+	target = find_for(m, q);
 	/* Its own function is no edge of a module: it calls that directly as well. */
-	if (found && !elf_inside(&m->elf, (uintptr_t)found) && !target_final(q->name, found))
-		a->wrapper = target_choose(m, target_of(q->name), found);
+	if (target && !elf_inside(&m->elf, (uintptr_t)target) && !target_final(q->name, target))
+		a->wrapper = target_choose(m, target_of(q->name), target);
 }
 
 void *edges_answer(const struct edges_question *question)

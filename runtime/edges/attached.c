@@ -32,7 +32,7 @@ static void meet_mpi(void)
 	}
 }
 
-static const char *told(const char *name)
+static const char *message_value(const char *name)
 {
 	for (const char *at = room; *at; at += strlen(at) + 1)
 		if (strncmp(at, name, strlen(name)) == 0)
@@ -48,7 +48,7 @@ static int attach(void)
 		return LEFT_OUT;
 	modules_begin_late();
 	start_watch();
-	hidden_read(told("FATHOM_HIDDEN="));
+	hidden_read(message_value("FATHOM_HIDDEN="));
 	edges_patch_live(process_layers());
 	meet_mpi();
 	process_started();

@@ -41,9 +41,9 @@ static void answer(void *argument)
 	r->known = true;
 	r->for_good = m->at_start;
 	for (size_t i = 0; i < r->count; i++) {
-		r->name[i].found = find(&m->elf, r->name[i].name);
-		if (!r->name[i].found && m == module_number(0))
-			r->name[i].found = hidden_find(r->name[i].name);
+		r->name[i].address = find(&m->elf, r->name[i].name);
+		if (!r->name[i].address && m == module_number(0))
+			r->name[i].address = hidden_find(r->name[i].name);
 	}
 }
 
@@ -53,7 +53,7 @@ bool edge_defined(uint64_t library, struct edge_name *names, size_t count, bool 
 	const int errno_before = errno;
 
 	for (size_t i = 0; i < count; i++)
-		names[i].found = NULL;
+		names[i].address = NULL;
 	modules_locked(answer, &r);
 	errno = errno_before;
 	*for_good = r.for_good;

@@ -166,12 +166,12 @@ static void close_relro(struct module *m)
 static void ask_client(const struct module *m)
 {
 	struct elf_query q = elf_query("fathom_fwd_about", NULL);
-	const ElfW(Sym) * found;
+	const ElfW(Sym) * symbol;
 
 	q.newest = true;
-	found = m->at_start ? elf_find(&m->elf, &q) : NULL;
-	if (found && !elf_undefined(found))
-		descriptor_ask((descriptor_teller *)elf_address(&m->elf, found));
+	symbol = m->at_start ? elf_find(&m->elf, &q) : NULL;
+	if (symbol && !elf_undefined(symbol))
+		descriptor_ask((descriptor_teller *)elf_address(&m->elf, symbol));
 }
 
 static void patch_module(struct module *m)

@@ -69,7 +69,7 @@ uint64_t edge_library(uint32_t wrapper);
  * is never unloaded. False: no such library is loaded. */
 struct edge_name {
 	const char *name;
-	void *found;
+	void *address;
 };
 bool edge_defined(uint64_t library, struct edge_name *names, size_t count, bool *for_good);
 

@@ -251,15 +251,15 @@ static const ElfW(Sym) *
 const ElfW(Sym) * elf_find(const struct elf *m, const struct elf_query *q)
 {
 	struct candidate c = {0};
-	const ElfW(Sym) *found = NULL;
+	const ElfW(Sym) *symbol = NULL;
 
 	if (!m->symbols || !m->strings)
 		return NULL;
 	if (m->gnu_hash)
-		found = find_gnu(m, q, &c);
+		symbol = find_gnu(m, q, &c);
 	else if (m->old_hash)
-		found = find_old(m, q, &c);
-	return found || c.count != 1 ? found : c.symbol;
+		symbol = find_old(m, q, &c);
+	return symbol || c.count != 1 ? symbol : c.symbol;
 }
 
 void *elf_address(const struct elf *m, const ElfW(Sym) * symbol)

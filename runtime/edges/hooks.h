@@ -59,13 +59,13 @@ void edges_closed(void);
 /* Patches what came by a dlopen we did not see. */
 void edges_settle(void);
 
-/* What dlsym has to answer to the module that called it. `found` is what the loader answered for a
+/* What dlsym has to answer to the module that called it. `original` is what the loader answered for a
  * handle or RTLD_DEFAULT, NULL for RTLD_NEXT. NULL: let the loader answer itself. */
 struct edges_question {
 	void *handle;
 	const char *name, *version;
 	const void *caller;
-	void *found;
+	void *original;
 };
 void *edges_answer(const struct edges_question *question);
 _Bool edges_in_libc(const void *address);

@@ -10,10 +10,10 @@
 static const void *target_of(const struct __jmp_buf_tag *place)
 {
 #if defined(__x86_64__)
-	uint64_t kept = (uint64_t)place->__jmpbuf[6], guard;
+	uint64_t mangled = (uint64_t)place->__jmpbuf[6], guard;
 
 	__asm__("mov %%fs:0x30, %0" : "=r"(guard));
-	return (const void *)(((kept >> 17) | (kept << 47)) ^ guard);
+	return (const void *)(((mangled >> 17) | (mangled << 47)) ^ guard);
 #else
 	(void)place;
 	return NULL;

@@ -77,7 +77,7 @@ void *loader_dlsym(void *handle, const char *name, const void *caller)
 	if (!edges_knows(name))
 		return own_symbol(handle, name);
 	if (handle != RTLD_NEXT)
-		q.found = ((void *(*)(void *, const char *))originals.dlsym)(handle, name);
+		q.original = ((void *(*)(void *, const char *))originals.dlsym)(handle, name);
 	answer = edges_answer(&q);
 	if (answer)
 		dlerror(); /* a lookup that succeeds leaves no error behind */
@@ -93,7 +93,7 @@ void *loader_dlvsym(void *handle, const char *name, const char *version, const v
 	if (!name || !version || !edges_knows(name))
 		return NULL;
 	if (handle != RTLD_NEXT)
-		q.found = ((void *(*)(void *, const char *, const char *))originals.dlvsym)(
+		q.original = ((void *(*)(void *, const char *, const char *))originals.dlvsym)(
 			handle, name, version);
 	answer = edges_answer(&q);
 	if (answer)

@@ -147,29 +147,29 @@ void *lookup_local(const struct module *m, bool before_global, const struct elf_
 		   const struct module **where)
 {
 	bool first = true;
-	void *found = NULL;
+	void *address = NULL;
 
 	if (!m->at_start && !m->rooted && modules_known())
 		adopt_orphans();
-	for (size_t i = 0; !m->at_start && !found && i < scopes.roots.count; i++) {
+	for (size_t i = 0; !m->at_start && !address && i < scopes.roots.count; i++) {
 		const struct root *r = root_at(i);
 
 		if (!has(r, m))
 			continue;
 		if ((first && r->deep) == before_global)
-			found = look_through(&scopes.members, r->first, r->count, q, where);
+			address = look_through(&scopes.members, r->first, r->count, q, where);
 		first = false;
 	}
-	return found;
+	return address;
 }
 
 void *lookup_scope(const struct module *m, const struct elf_query *q, const struct module **where)
 {
-	void *found = lookup_local(m, true, q, where);
+	void *address = lookup_local(m, true, q, where);
 
-	if (!found)
-		found = lookup_global(q, where);
-	return found ? found : lookup_local(m, false, q, where);
+	if (!address)
+		address = lookup_global(q, where);
+	return address ? address : lookup_local(m, false, q, where);
 }
 
 void *lookup_next(const struct module *m, const struct elf_query *q, const struct module **where)
@@ -234,20 +234,20 @@ void scopes_begin(bool late)
 
 void scopes_drop(void)
 {
-	size_t kept = 0;
+	size_t live = 0;
 
 	for (size_t i = 0; i < scopes.global.count; i++)
 		if (module_listed(*list_at(&scopes.global, i)))
-			*list_at(&scopes.global, kept++) = *list_at(&scopes.global, i);
-	scopes.global.count = kept;
+			*list_at(&scopes.global, live++) = *list_at(&scopes.global, i);
+	scopes.global.count = live;
 	for (size_t i = 0; i < modules_count(); i++)
 		module_number(i)->rooted = false;
-	kept = 0;
+	live = 0;
 	scopes.members.count = 0;
 	for (size_t i = 0; i < scopes.roots.count; i++)
 		if (module_listed(root_at(i)->module))
-			*root_at(kept++) = *root_at(i);
-	scopes.roots.count = kept;
-	for (size_t i = 0; i < kept; i++)
+			*root_at(live++) = *root_at(i);
+	scopes.roots.count = live;
+	for (size_t i = 0; i < live; i++)
 		fill_root(root_at(i));
 }

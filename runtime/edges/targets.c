@@ -162,14 +162,14 @@ static bool names(struct module *m, uint8_t api)
 static const struct edge_symbol *symbol_in(struct module *m, const struct target *t)
 {
 	const struct edge_symbol *const end = edge_tables.symbols + edge_tables.symbols_count,
-					*found = NULL;
+					*match = NULL;
 
 	for (const struct edge_symbol *s = t->symbol; s && s < end && !strcmp(s->name, t->name);
 	     s++)
 		if (is_asked(s) && (edge_tables.apis[s->api].bindings ||
 				    names(m, s->api) == edge_tables.apis[s->api].inside))
-			found = s;
-	return found;
+			match = s;
+	return match;
 }
 
 /* Is m one of the modules that this API looks at from within? */
@@ -250,11 +250,11 @@ static void *with_va_list(const struct edge_symbol *s, const void *original)
 {
 	const struct module *m = module_at((uintptr_t)original);
 	struct elf_query q = elf_query(s->va, NULL);
-	const ElfW(Sym) * found;
+	const ElfW(Sym) * symbol;
 
 	q.newest = true;
-	found = m ? elf_find(&m->elf, &q) : NULL;
-	return found && !elf_undefined(found) ? elf_address(&m->elf, found) : NULL;
+	symbol = m ? elf_find(&m->elf, &q) : NULL;
+	return symbol && !elf_undefined(symbol) ? elf_address(&m->elf, symbol) : NULL;
 }
 
 /* The forwarding client stands before what it does otherwise; it calls the library's where it does not. */
@@ -354,22 +354,22 @@ static void seed_hooks(const struct hook *hooks, uint32_t count)
 		const struct target *t = target_of(hooks[i].name);
 		struct elf_query q = elf_query(hooks[i].name, NULL);
 		const struct module *where;
-		void *found;
+		void *address;
 
 		q.newest = true;
 		q.plt = true;
-		found = lookup_global(&q, &where);
-		if (found && t->symbol)
-			found = choose_copy(t->symbol, found);
-		*hooks[i].original[0] = found;
+		address = lookup_global(&q, &where);
+		if (address && t->symbol)
+			address = choose_copy(t->symbol, address);
+		*hooks[i].original[0] = address;
 	}
 }
 
 static void find_before(const struct module *m)
 {
 	struct elf_query q = elf_query("fathom_fwd_before", NULL);
-	const ElfW(Sym) *found = elf_find(&m->elf, &q);
-	void *address = found && !elf_undefined(found) ? elf_address(&m->elf, found) : NULL;
+	const ElfW(Sym) *symbol = elf_find(&m->elf, &q);
+	void *address = symbol && !elf_undefined(symbol) ? elf_address(&m->elf, symbol) : NULL;
 
 	memcpy(&targets.before, &address, sizeof(address));
 	targets.client = m;

@@ -60,7 +60,7 @@ void aio_pend(const struct aio_post *post)
 static struct slot *oldest(uint64_t queue, uint64_t key)
 {
 	const uint32_t first = first_slot(queue, key), reach = atomic_load(&pending.reach);
-	struct slot *found = NULL;
+	struct slot *first_post = NULL;
 
 	for (uint32_t i = 0; i <= reach; i++) {
 		struct slot *s = &pending.slot[(first + i) % PENDING];
@@ -68,12 +68,12 @@ static struct slot *oldest(uint64_t queue, uint64_t key)
 		if (atomic_load_explicit(&s->state, memory_order_acquire) != READY ||
 		    s->post.queue != queue || s->post.key != key)
 			continue;
-		if (found)
-			found->post.twin = s->post.twin = true;
-		if (!found || (int32_t)(s->order - found->order) < 0)
-			found = s;
+		if (first_post)
+			first_post->post.twin = s->post.twin = true;
+		if (!first_post || (int32_t)(s->order - first_post->order) < 0)
+			first_post = s;
 	}
-	return found;
+	return first_post;
 }
 
 bool aio_take(uint64_t queue, uint64_t key, bool keep, struct aio_post *post)

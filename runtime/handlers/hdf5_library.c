@@ -103,7 +103,7 @@ static bool find_names(uint64_t library, struct edge_name names[NAMES], bool *fo
 		driver[2 * i].name = hdf5_drivers[i].function;
 		driver[2 * i + 1].name = hdf5_drivers[i].variable;
 	}
-	return edge_defined(library, names, NAMES, for_good) && names[0].found;
+	return edge_defined(library, names, NAMES, for_good) && names[0].address;
 }
 
 /* The module that answers stays loaded from now on. Mostly it is the one that the wrapper calls; a tool that stands
@@ -125,16 +125,16 @@ static bool keep_names(struct hdf5_library *lib, const struct edge_name names[NA
 	const struct edge_name *driver = names + WANTED;
 
 	for (int i = 0; i < WANTED; i++) {
-		if (!names[i].found && !wanted[i].may_miss) {
+		if (!names[i].address && !wanted[i].may_miss) {
 			note("this HDF5 has no %s: its calls are recorded without details",
 			     wanted[i].name);
 			return false;
 		}
-		memcpy((char *)lib + wanted[i].at, &names[i].found, sizeof(names[i].found));
+		memcpy((char *)lib + wanted[i].at, &names[i].address, sizeof(names[i].address));
 	}
 	for (int i = 0; i < HDF5_DRIVERS; i++) {
-		memcpy(&lib->driver[i], &driver[2 * i].found, sizeof(driver->found));
-		lib->driver_number[i] = driver[2 * i + 1].found;
+		memcpy(&lib->driver[i], &driver[2 * i].address, sizeof(driver->address));
+		lib->driver_number[i] = driver[2 * i + 1].address;
 	}
 	lib->copied_access = library_variable(NULL, "H5P_LST_FILE_ACCESS_ID_g");
 	return true;

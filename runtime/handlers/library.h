@@ -35,9 +35,9 @@ void *library_copy(void *entries, size_t size, uint32_t wrapper,
 		   bool (*fill)(void *entry, uint32_t wrapper, int api), int api);
 
 /* For hooks that ask a library: puts the program's errno back at the end of the scope. */
-static inline void errno_put_back(const int *kept)
+static inline void errno_put_back(const int *saved)
 {
-	errno = *kept;
+	errno = *saved;
 }
 #define KEEP_ERRNO const int kept_errno __attribute__((cleanup(errno_put_back))) = errno
 

@@ -26,15 +26,15 @@ void *library_of(uint32_t wrapper)
 static void *either(void *first, void *second, const char *name)
 {
 	const int errno_before = errno;
-	void *found = first == NO_LIBRARY ? NULL : dlsym(first, name);
+	void *symbol = first == NO_LIBRARY ? NULL : dlsym(first, name);
 
-	if (!found && second != NO_LIBRARY)
-		found = dlsym(second, name);
-	if (!found)
-		found = edge_hidden(name);
+	if (!symbol && second != NO_LIBRARY)
+		symbol = dlsym(second, name);
+	if (!symbol)
+		symbol = edge_hidden(name);
 	dlerror(); /* what was not found is nobody's error */
 	errno = errno_before;
-	return found;
+	return symbol;
 }
 
 void *library_function(void *library, const char *name)

@@ -135,14 +135,14 @@ static bool find_functions(struct mpi_abi *abi, void *library)
 	};
 
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
-		void *found = library_function(library, wanted[i].name);
+		void *symbol = library_function(library, wanted[i].name);
 
-		if (!found && !wanted[i].may_miss) {
+		if (!symbol && !wanted[i].may_miss) {
 			note("this MPI has no %s: its calls are recorded without details",
 			     wanted[i].name);
 			return false;
 		}
-		memcpy(wanted[i].slot, &found, sizeof(found));
+		memcpy(wanted[i].slot, &symbol, sizeof(symbol));
 	}
 	return true;
 }
@@ -151,7 +151,7 @@ static bool find_constants(struct mpi_abi *abi, void *library)
 {
 	void *world = library_variable(library, "ompi_mpi_comm_world");
 	int (*version)(char *text, int *length);
-	void *found = library_function(library, "PMPI_Get_library_version");
+	void *symbol = library_function(library, "PMPI_Get_library_version");
 	char text[8192] = ""; /* MPI_MAX_LIBRARY_VERSION_STRING is 8192 in MPICH, 256 in Open MPI */
 	int length = 0;
 
@@ -165,7 +165,7 @@ static bool find_constants(struct mpi_abi *abi, void *library)
 		abi->datatype_null = (uintptr_t)library_variable(library, "ompi_mpi_datatype_null");
 		return abi->byte && abi->request_null;
 	}
-	memcpy(&version, &found, sizeof(found));
+	memcpy(&version, &symbol, sizeof(symbol));
 	if (version)
 		version(text, &length);
 	if (!strstr(text, "MPICH") && !strstr(text, "Intel") && !strstr(text, "MVAPICH")) {

@@ -109,16 +109,16 @@ void mpi_on(struct call *c, uintptr_t comm)
 }
 
 /* What found nothing is counted only: programs ask thousands of times. */
-void mpi_tested(struct call *c, const int *found)
+void mpi_tested(struct call *c, const int *flag)
 {
-	if (found && *found <= 0)
+	if (flag && *flag <= 0)
 		call_count(c);
 }
 
-void mpi_looked(struct call *c, uintptr_t comm, const int *found)
+void mpi_looked(struct call *c, uintptr_t comm, const int *flag)
 {
 	mpi_on(c, comm);
-	mpi_tested(c, found);
+	mpi_tested(c, flag);
 }
 
 uint32_t mpi_comm_object_at(const uintptr_t *comm)

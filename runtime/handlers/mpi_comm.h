@@ -47,8 +47,8 @@ int64_t mpi_tag(const struct call *c, const struct mpi_status *status, int asked
 
 /* ---- on which communicator ---- */
 void mpi_on(struct call *c, uintptr_t comm);
-void mpi_looked(struct call *c, uintptr_t comm, const int *found);
-void mpi_tested(struct call *c, const int *found);
+void mpi_looked(struct call *c, uintptr_t comm, const int *flag);
+void mpi_tested(struct call *c, const int *flag);
 uint32_t mpi_comm_object_at(const uintptr_t *comm);
 void mpi_comm_leaving(struct call *c, const uintptr_t *comm);
 

@@ -81,7 +81,7 @@ void mpi_pend(struct call *c, uintptr_t request, int64_t size);
 void mpi_wait(struct call *c, int count, const struct mpi_request *requests,
 	      struct mpi_status **status, bool array);
 void mpi_waited(struct call *c, int result, const struct mpi_request *requests,
-		const struct mpi_status *status, bool array, const int *found, const int *some);
+		const struct mpi_status *status, bool array, const int *completed, const int *some);
 void mpi_released(struct call *c, int result);
 void mpi_cancelled(struct call *c);
 

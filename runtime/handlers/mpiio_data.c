@@ -47,7 +47,7 @@ static uint64_t holes(const struct mpi_abi *abi, uintptr_t datatype, int64_t siz
 /* How it was made and how large it is: that tells apart what matters, and no MPI has to name it. */
 static uint32_t number(struct call *c, const struct mpi_abi *abi, uintptr_t datatype, int64_t size)
 {
-	static const char *const made[] = {
+	static const char *const combiner_names[] = {
 		[COMBINER_OTHER] = "other",
 		[COMBINER_NAMED] = "predefined",
 		[COMBINER_DUP] = "dup",
@@ -70,7 +70,7 @@ static uint32_t number(struct call *c, const struct mpi_abi *abi, uintptr_t data
 	if (abi->envelope(datatype, &integers, &addresses, &datatypes, &combiner) == 0 &&
 	    combiner >= 0 && combiner < COMBINERS)
 		how = (enum mpi_combiner)abi->facts->combiner[combiner];
-	snprintf(name, sizeof(name), "%s of %lld bytes", made[how], (long long)size);
+	snprintf(name, sizeof(name), "%s of %lld bytes", combiner_names[how], (long long)size);
 	return datatype_define(c, name);
 }
 

@@ -236,7 +236,7 @@ void mpi_hints(struct call *c, const struct mpi_abi *abi, uint32_t object, bool 
 	       uintptr_t info)
 {
 	char key[KEY], value[VALUE];
-	int keys = 0, found = 0;
+	int keys = 0, is_set = 0;
 
 	if (mpi_handle(abi, info) == abi->info_null || !c->thread)
 		return;
@@ -246,7 +246,7 @@ void mpi_hints(struct call *c, const struct mpi_abi *abi, uint32_t object, bool 
 		if (abi->info_key(info, i, key) != 0)
 			return;
 		value[0] = '\0';
-		if (abi->info_get(info, key, VALUE - 1, value, &found) == 0 && found)
+		if (abi->info_get(info, key, VALUE - 1, value, &is_set) == 0 && is_set)
 			object_hint(c, object, in_force, key, value);
 	}
 }

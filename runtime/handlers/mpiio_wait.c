@@ -180,20 +180,21 @@ static void complete(struct call *c, int error, const struct mpi_abi *abi, const
 
 /* Which status of an array is that of request `index`: its own, or for the -some calls the one whose
  * place in `some` says so. */
-static uint32_t status_place(const struct item *item, bool array, const int *found, const int *some)
+static uint32_t status_place(const struct item *item, bool array, const int *completed,
+			     const int *some)
 {
 	if (!array)
 		return 0;
 	if (!some)
 		return item->index;
-	for (int k = 0; found && k < *found; k++)
+	for (int k = 0; completed && k < *completed; k++)
 		if (some[k] == (int)item->index)
 			return (uint32_t)k;
 	return NO_ITEM;
 }
 
 void mpi_waited(struct call *c, int result, const struct mpi_request *handles,
-		const struct mpi_status *status, bool array, const int *found, const int *some)
+		const struct mpi_status *status, bool array, const int *completed, const int *some)
 {
 	const struct mpi_abi *abi = mpi_abi_known();
 	struct waiting *waiting = waiting_of(c);
@@ -204,7 +205,7 @@ void mpi_waited(struct call *c, int result, const struct mpi_request *handles,
 
 		if (mpi_handle_at(abi, handles, item->index) != abi->request_null)
 			continue; /* a completed request's handle is set to null: this one goes on */
-		const uint32_t place = status_place(item, array, found, some);
+		const uint32_t place = status_place(item, array, completed, some);
 		if ((uintptr_t)status == abi->facts->status_ignore || place == NO_ITEM)
 			own = NULL;
 		else

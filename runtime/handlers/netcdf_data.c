@@ -35,7 +35,7 @@ static void tell_storage(struct call *c, const struct nc_library *lib, struct nc
 	int storage = -1, shuffle = 0, deflate = 0, level = 0, no_fill = 0;
 	size_t size[SHAPE_RANK], filters = 0;
 
-	v->told = true;
+	v->storage_recorded = true;
 	if (v->rank > SHAPE_RANK)
 		return;
 	if (lib->fill && lib->fill(v->id, v->variable, &no_fill, NULL) == 0)
@@ -77,7 +77,7 @@ void netcdf_data(struct call *c, int id, int variable, const void *start, const 
 	c->field[SIZE] = c->field[BYTES] = -1;
 	if (!v)
 		return;
-	if (!v->told)
+	if (!v->storage_recorded)
 		tell_storage(c, lib, v);
 	selected = nc_select(c, lib, v, start, count, stride);
 	c->object = v->object;

@@ -35,14 +35,14 @@ static bool find_functions(struct nc_library *lib, void *library)
 
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
 		const char *name = wanted[i].name[lib->api];
-		void *found = name ? library_function(library, name) : NULL;
+		void *symbol = name ? library_function(library, name) : NULL;
 
-		if (!found && !wanted[i].may_miss) {
+		if (!symbol && !wanted[i].may_miss) {
 			note("this %s has no %s: its calls are recorded without details",
 			     lib->api == PNETCDF ? "PnetCDF" : "netCDF", name);
 			return false;
 		}
-		memcpy(wanted[i].slot, &found, sizeof(found));
+		memcpy(wanted[i].slot, &symbol, sizeof(symbol));
 	}
 	return true;
 }

@@ -55,11 +55,11 @@ struct nc_library *nc_library(uint32_t wrapper, enum nc_api api); /* NULL: not k
 struct nc_file {
 	_Atomic uint32_t used;
 	uint32_t object;
-	uint32_t first;    /* of its variables and groups: place + 1 in the table */
-	bool parallel;     /* opened by a communicator */
-	bool over_pnetcdf; /* netCDF-C passes it on to PnetCDF: */
-	bool collective;   /* then all of it is accessed collectively, or not */
-	bool told;         /* its hints in force */
+	uint32_t first;      /* of its variables and groups: place + 1 in the table */
+	bool parallel;       /* opened by a communicator */
+	bool over_pnetcdf;   /* netCDF-C passes it on to PnetCDF: */
+	bool collective;     /* then all of it is accessed collectively, or not */
+	bool hints_recorded; /* its hints in force */
 };
 
 /* A variable of an open file, as known since its first use; or a group, whose `variable` is NC_FILE. */
@@ -70,7 +70,7 @@ struct nc_variable {
 	uint32_t next; /* of the same file: place + 1 */
 	int id, variable;
 	bool collective; /* netCDF-C over HDF5: nc_var_par_access said so, or the filter it was given makes it */
-	bool told; /* its storage is told */
+	bool storage_recorded; /* its storage is told */
 	uint32_t rank;
 	uint64_t element;            /* bytes in the file */
 	uint64_t extent[SHAPE_RANK]; /* 0: unlimited */

@@ -98,7 +98,7 @@ static uint32_t take_file(void)
 		if (!atomic_compare_exchange_strong(&f->used, &unused, 1))
 			continue;
 		f->object = f->first = 0;
-		f->parallel = f->over_pnetcdf = f->collective = f->told = false;
+		f->parallel = f->over_pnetcdf = f->collective = f->hints_recorded = false;
 		return i + 1;
 	}
 	full("files");
@@ -207,7 +207,7 @@ static uint32_t take_variable(struct nc_file *f)
 			continue;
 		v->file = f;
 		v->next = f->first;
-		v->told = false;
+		v->storage_recorded = false;
 		v->collective = false;
 		f->first = place + 1;
 		return place + 1;
@@ -218,15 +218,15 @@ static uint32_t take_variable(struct nc_file *f)
 
 static bool is_unlimited(const struct nc_library *lib, int id, int dimension)
 {
-	int found[UNLIMITED], n = 0;
+	int dimensions[UNLIMITED], n = 0;
 
 	if (!lib->all_unlimited)
-		return lib->unlimited(id, found) == 0 && found[0] == dimension;
+		return lib->unlimited(id, dimensions) == 0 && dimensions[0] == dimension;
 	for (int depth = 0; depth < DEPTH; depth++) {
 		if (lib->all_unlimited(id, &n, NULL) == 0 && n <= UNLIMITED &&
-		    lib->all_unlimited(id, &n, found) == 0)
+		    lib->all_unlimited(id, &n, dimensions) == 0)
 			for (int i = 0; i < n; i++)
-				if (found[i] == dimension)
+				if (dimensions[i] == dimension)
 					return true;
 		if (!lib->group_parent || lib->group_parent(id, &id) != 0)
 			return false;

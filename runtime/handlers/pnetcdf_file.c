@@ -11,9 +11,9 @@ static void tell_hints(struct call *c, const struct nc_library *lib, struct nc_f
 	const struct mpi_abi *abi = mpi_abi_known();
 	uintptr_t info = 0;
 
-	if (!abi || !lib->info || f->told || lib->info(id, &info) != 0)
+	if (!abi || !lib->info || f->hints_recorded || lib->info(id, &info) != 0)
 		return;
-	f->told = true;
+	f->hints_recorded = true;
 	mpi_hints(c, abi, f->object, true, info);
 	if (mpi_handle(abi, info) != abi->info_null)
 		abi->info_free(&info);

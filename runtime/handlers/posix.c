@@ -30,10 +30,10 @@ void posix_close_range(unsigned first, unsigned last, int flags)
 		descriptor_close_range(first, last);
 }
 
-void posix_duped(int fd, int made, bool cloexec)
+void posix_duped(int fd, int duplicate, bool cloexec)
 {
-	if (made >= 0)
-		descriptor_dup(fd, made, cloexec);
+	if (duplicate >= 0)
+		descriptor_dup(fd, duplicate, cloexec);
 }
 
 void posix_controlled(int fd, int cmd, uintptr_t argument, int result)

@@ -117,7 +117,7 @@ static inline uint32_t posix_at(int dirfd, const char *path, int flags)
 void posix_opened(struct call *c, int fd, int dirfd, const char *path, int flags);
 void posix_piped(struct call *c, int result, const int *ends, int flags);
 void posix_close_range(unsigned first, unsigned last, int flags);
-void posix_duped(int fd, int made, bool cloexec);
+void posix_duped(int fd, int duplicate, bool cloexec);
 void posix_controlled(int fd, int cmd, uintptr_t argument, int result);
 int64_t posix_fcntl_number(int cmd, uintptr_t argument);
 int64_t posix_lock_type(int cmd, uintptr_t argument);

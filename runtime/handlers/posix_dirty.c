@@ -187,19 +187,19 @@ static bool scan(struct dirtied *d, uintptr_t start, uintptr_t end, int64_t offs
 	};
 	const long fd =
 		raw3(SYS_openat, AT_FDCWD, (long)"/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-	long found = fd;
+	long regions = fd;
 
 	for (; fd >= 0 && s.start < end; s.start = s.walk_end) {
-		found = control((int)fd, SCAN, &s);
-		if (found < 0 || s.walk_end <= s.start)
+		regions = control((int)fd, SCAN, &s);
+		if (regions < 0 || s.walk_end <= s.start)
 			break;
-		for (long i = 0; i < found; i++)
+		for (long i = 0; i < regions; i++)
 			add_block(d, region[i].start - start + (uint64_t)offset,
 				  region[i].end - region[i].start);
 	}
 	if (fd >= 0)
 		raw3(SYS_close, fd, 0, 0);
-	return found >= 0;
+	return regions >= 0;
 }
 
 static uint32_t epoch(struct call *c, const struct watched *w, uintptr_t start, uintptr_t end)

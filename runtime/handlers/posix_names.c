@@ -2,20 +2,20 @@
 #include "handlers/posix.h"
 
 /* A failed call may have been given no text at all. */
-static bool told(const struct call *c, const char *text)
+static bool is_readable(const struct call *c, const char *text)
 {
 	return c->error != EFAULT && posix_readable(text);
 }
 
 void posix_to(struct call *c, int dirfd, const char *to)
 {
-	if (told(c, to))
+	if (is_readable(c, to))
 		call_path(c, "to", dirfd, to);
 }
 
 void posix_text(struct call *c, const char *name, const char *value)
 {
-	if (told(c, value))
+	if (is_readable(c, value))
 		call_text(c, name, value);
 }
 

@@ -310,20 +310,20 @@ static void opened(struct call *c, int fd, long number, long a1, long a2, long a
 	}
 }
 
-static void duplicated(int made, long number, long a1, long a2, long a3)
+static void record_duplicate(int duplicate, long number, long a1, long a2, long a3)
 {
 	switch (number) {
 	case SYS_dup:
 #ifdef SYS_dup2
 	case SYS_dup2:
 #endif
-		posix_duped((int)a1, made, false);
+		posix_duped((int)a1, duplicate, false);
 		break;
 	case SYS_dup3:
-		posix_duped((int)a1, made, a3 & O_CLOEXEC);
+		posix_duped((int)a1, duplicate, a3 & O_CLOEXEC);
 		break;
 	case SYS_fcntl:
-		posix_controlled((int)a1, (int)a2, (uintptr_t)a3, made);
+		posix_controlled((int)a1, (int)a2, (uintptr_t)a3, duplicate);
 		break;
 	}
 }
@@ -379,7 +379,7 @@ void syscall_after(struct call *c, long result, long number, long a1, long a2, l
 	if (shape_of(number)->at_position)
 		posix_moved((int)a1, true, result);
 	opened(c, (int)result, number, a1, a2, a3);
-	duplicated((int)result, number, a1, a2, a3);
+	record_duplicate((int)result, number, a1, a2, a3);
 	switch (number) {
 	case SYS_lseek:
 		posix_sought((int)a1, result);

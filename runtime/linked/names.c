@@ -40,7 +40,7 @@ bool edge_defined(uint64_t library, struct edge_name *names, size_t count, bool 
 {
 	(void)library;
 	for (size_t i = 0; i < count; i++)
-		names[i].found = find(names[i].name);
+		names[i].address = find(names[i].name);
 	*for_good = true;
 	return true;
 }

@@ -42,12 +42,12 @@ static bool is_meant(const struct edge_symbol *s)
 /* Of rows of one name the last that is asked for: those of APIs that look inside stand behind others. */
 static const struct edge_symbol *choose_symbol(const char *name, uint32_t layers)
 {
-	const struct edge_symbol *found = NULL, *s = find_symbol(name);
+	const struct edge_symbol *match = NULL, *s = find_symbol(name);
 
 	for (; s && s < edge_symbols + edge_symbols_count && !strcmp(s->name, name); s++)
 		if (s->layers & layers && is_meant(s))
-			found = s;
-	return found;
+			match = s;
+	return match;
 }
 
 static const struct hook *find_in(const struct hook *hooks, uint32_t count, const char *name)
@@ -60,10 +60,10 @@ static const struct hook *find_in(const struct hook *hooks, uint32_t count, cons
 
 static const struct hook *find_hook(const char *name)
 {
-	const struct hook *found = find_in(process_hooks, process_hooks_count, name);
+	const struct hook *match = find_in(process_hooks, process_hooks_count, name);
 
-	found = found ? found : find_in(confined_hooks, confined_hooks_count, name);
-	return found ? found : find_in(jump_hooks, jump_hooks_count, name);
+	match = match ? match : find_in(confined_hooks, confined_hooks_count, name);
+	return match ? match : find_in(jump_hooks, jump_hooks_count, name);
 }
 
 /* The list forms of exec end in another one, which the program may not call by itself. */

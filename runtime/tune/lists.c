@@ -65,14 +65,14 @@ static bool fill(void *entry, uint32_t wrapper, int api)
 	    !edge_defined(l->lib->owner, names, WANTED + knobs_count, &for_good))
 		return false;
 	for (uint32_t i = 0; i < WANTED; i++) {
-		if (!names[i].found)
+		if (!names[i].address)
 			return false;
-		memcpy((char *)l + wanted[i].at, &names[i].found, sizeof(void *));
+		memcpy((char *)l + wanted[i].at, &names[i].address, sizeof(void *));
 	}
 	for (uint32_t i = 0; i < KNOB_LISTS; i++)
 		l->common[i] = library_variable(NULL, wanted[CLASSES + i].name);
 	for (uint32_t i = 0; i < knobs_count; i++)
-		l->set[i] = names[WANTED + i].found;
+		l->set[i] = names[WANTED + i].address;
 	return true;
 }
 
