@@ -91,7 +91,7 @@ static bool start(const struct run *run, const char *engine, int lock, int input
 	const struct apart apart = {
 		.input = input,
 		.output = output,
-		.kept = lock,
+		.lock_fd = lock,
 		.log = format_text("%s/agent.log", node_directory(run)),
 		.become = become_agent,
 		.of = &agent,
@@ -115,12 +115,12 @@ static const char *engine_or_say(void)
 /* What the agent says next; 0: no more; -1: nothing in time. */
 static ssize_t agent_says(int output, char *text, size_t size)
 {
-	struct pollfd said = {.fd = output, .events = POLLIN};
+	struct pollfd readable = {.fd = output, .events = POLLIN};
 	int ready;
 	ssize_t got;
 
 	do
-		ready = poll(&said, 1, END_MS);
+		ready = poll(&readable, 1, END_MS);
 	while (ready < 0 && errno == EINTR);
 	if (ready <= 0)
 		return -1;
@@ -183,14 +183,14 @@ void agent_start(struct run *run, bool wait)
 /* The program has ended: the agent may. What it says at its end is for the user. */
 void agent_end(const struct run *run)
 {
-	char said[1024];
+	char line[1024];
 	ssize_t got;
 
 	if (run->agent_output < 0)
 		return;
 	close(run->agent_input);
-	while ((got = agent_says(run->agent_output, said, sizeof(said))) > 0)
-		fwrite(said, 1, (size_t)got, stderr);
+	while ((got = agent_says(run->agent_output, line, sizeof(line))) > 0)
+		fwrite(line, 1, (size_t)got, stderr);
 	if (got == 0)
 		return;
 	fprintf(stderr, "fathom: the agent goes on: it has not ended in %d s\n", END_MS / 1000);

@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { KEPT_FD = 3 };
+enum { LOCK_FD = 3 };
 
 static void redirect(int to, int from, const char *path, int flags)
 {
@@ -24,14 +24,14 @@ static void redirect(int to, int from, const char *path, int flags)
 }
 
 /* Descriptors of the launcher's that stayed open here would keep it waiting for the program's end. */
-static void keep_only(int kept)
+static void keep_only(int fd_to_keep)
 {
-	if (kept != KEPT_FD)
-		dup2(kept, KEPT_FD);
+	if (fd_to_keep != LOCK_FD)
+		dup2(fd_to_keep, LOCK_FD);
 	else
-		fcntl(kept, F_SETFD, 0);
-	if (syscall(SYS_close_range, KEPT_FD + 1, ~0u, 0))
-		for (int fd = KEPT_FD + 1; fd < sysconf(_SC_OPEN_MAX); fd++)
+		fcntl(fd_to_keep, F_SETFD, 0);
+	if (syscall(SYS_close_range, LOCK_FD + 1, ~0u, 0))
+		for (int fd = LOCK_FD + 1; fd < sysconf(_SC_OPEN_MAX); fd++)
 			close(fd);
 }
 
@@ -71,7 +71,7 @@ bool apart_start(const struct apart *apart)
 		redirect(STDIN_FILENO, apart->input, NULL, O_RDONLY);
 		redirect(STDOUT_FILENO, apart->output, NULL, O_WRONLY);
 		redirect(STDERR_FILENO, -1, apart->log, O_WRONLY | O_CREAT | O_APPEND);
-		keep_only(apart->kept);
+		keep_only(apart->lock_fd);
 		use_any_processor();
 		outlast_requests();
 		unsetenv("FATHOM_RUN");

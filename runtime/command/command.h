@@ -153,7 +153,7 @@ void tuned_variables(const struct run *run, void (*use)(const char *name, const 
 /* apart.c: processes of ours beside the program, in a session of their own, that nobody waits for. */
 struct apart {
 	int input, output;              /* what standard input and output are; -1: nothing */
-	int kept;                       /* becomes descriptor 3; all others are closed */
+	int lock_fd;                    /* becomes descriptor 3; all others are closed */
 	const char *log;                /* what standard error appends to; NULL: nothing */
 	void (*become)(const void *of); /* does not return */
 	const void *of;

@@ -131,16 +131,16 @@ static bool gets_rights(const char *path)
 
 void image_say(const char *path)
 {
-	const char *said = NULL;
+	const char *reason = NULL;
 	struct image image;
 
 	if (gets_rights(path)) {
-		said = "runs with other rights, so no library can be brought in: its own calls "
-		       "are not recorded; run a copy without them";
+		reason = "runs with other rights, so no library can be brought in: its own calls "
+			 "are not recorded; run a copy without them";
 	} else if (map_file(path, &image)) {
-		said = why(&image);
+		reason = why(&image);
 		munmap((void *)image.at, image.size);
 	}
-	if (said)
-		fprintf(stderr, "fathom: run: %s %s\n", path, said);
+	if (reason)
+		fprintf(stderr, "fathom: run: %s %s\n", path, reason);
 }

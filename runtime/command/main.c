@@ -21,10 +21,10 @@ static void compile(struct run *run)
 static void find_program(const struct run *run)
 {
 	char **command = run->options.command;
-	const char *found = program_find(command[0]), *word = program_word(command);
+	const char *path = program_find(command[0]), *word = program_word(command);
 
 	if (!run->launcher.name[0] && !run->options.strace)
-		image_say(word == command[0] ? found : word);
+		image_say(word == command[0] ? path : word);
 }
 
 static void prepare(struct run *run, bool with_command, int argc, char **argv)

@@ -394,11 +394,11 @@ static const char *admin_sockets(const char *directory)
 	const char *places[] = {"", "/*"};
 
 	for (size_t i = 0; whole && i < sizeof(places) / sizeof(*places); i++) {
-		glob_t found;
+		glob_t sockets;
 		int status =
-			glob(format_text("%s%s/*osd.*.asok", whole, places[i]), 0, NULL, &found);
+			glob(format_text("%s%s/*osd.*.asok", whole, places[i]), 0, NULL, &sockets);
 
-		globfree(&found);
+		globfree(&sockets);
 		if (status == 0)
 			return whole;
 	}

@@ -13,7 +13,7 @@ char *output_of(const struct run *run, const char *option, void (*program)(const
 {
 	int ends[2], status;
 	size_t size = 0;
-	char *said;
+	char *text;
 	pid_t child;
 
 	if (pipe2(ends, O_CLOEXEC) || (child = fork()) < 0)
@@ -24,11 +24,11 @@ char *output_of(const struct run *run, const char *option, void (*program)(const
 		program(run);
 	}
 	close(ends[1]);
-	said = read_file(format_text("/dev/fd/%d", ends[0]), &size);
+	text = read_file(format_text("/dev/fd/%d", ends[0]), &size);
 	close(ends[0]);
 	if (!child_wait(child, &status) || !WIFEXITED(status) || WEXITSTATUS(status))
 		exit(EXIT_FATHOM); /* it has said why */
-	return said;
+	return text;
 }
 
 int ring_lock(const struct run *run)

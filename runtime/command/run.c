@@ -319,17 +319,17 @@ void run_create(struct run *run)
 void run_finish(const struct run *run, int wait_status)
 {
 	char *path = format_text("%s/run.json", run->directory);
-	char *aside = format_text("%s.end", path);
+	char *temporary = format_text("%s.end", path);
 	bool killed = WIFSIGNALED(wait_status);
 	char *text = format_text("%s,\n  \"end_ns\": %llu,\n  \"pid\": %d,\n"
 				 "  \"exit\": {\"%s\": %d}\n}\n",
 				 run->start_json, (unsigned long long)now_ns(), (int)run->child,
 				 killed ? "signal" : "status",
 				 killed ? WTERMSIG(wait_status) : WEXITSTATUS(wait_status));
-	FILE *file = fopen(aside, "we");
+	FILE *file = fopen(temporary, "we");
 	bool good = file && fputs(text, file) >= 0;
 
 	/* The program has run: whatever fails from here on is said, and changes no exit status. */
-	if ((file && fclose(file)) || !good || rename(aside, path))
+	if ((file && fclose(file)) || !good || rename(temporary, path))
 		fprintf(stderr, "fathom: cannot complete %s: %s\n", path, strerror(errno));
 }

@@ -147,27 +147,27 @@ static int executable(const char *path)
 /* Before anything is made: no run directory for a program that is not there. */
 const char *program_find(const char *program)
 {
-	const char *path = getenv("PATH"), *found = program;
+	const char *path = getenv("PATH"), *candidate = program;
 	int reason = strchr(program, '/') ? executable(program) : ENOENT;
 	const char *end;
 
 	for (const char *at = path ? path : "/bin:/usr/bin"; reason && !strchr(program, '/');
 	     at = end + 1) {
-		int here;
+		int status;
 
 		end = strchrnul(at, ':');
-		found = format_text("%.*s/%s", end > at ? (int)(end - at) : 1, end > at ? at : ".",
-				    program);
-		here = executable(found);
-		if (here == 0 || (here == EACCES && reason == ENOENT))
-			reason = here;
+		candidate = format_text("%.*s/%s", end > at ? (int)(end - at) : 1,
+					end > at ? at : ".", program);
+		status = executable(candidate);
+		if (status == 0 || (status == EACCES && reason == ENOENT))
+			reason = status;
 		if (!*end)
 			break;
 	}
 	if (reason)
 		fail(reason == ENOENT || reason == ENOTDIR ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE,
 		     "run: %s: %s", program, strerror(reason));
-	return found;
+	return candidate;
 }
 
 void program_exec(char **command)

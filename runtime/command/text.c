@@ -160,24 +160,24 @@ static void write_all(int fd, const char *path, const void *bytes, size_t size)
 bool publish(const char *path, const void *bytes, size_t size)
 {
 	char host[256] = "";
-	char *aside;
+	char *temporary;
 	int fd, reason;
 
 	if (access(path, F_OK) == 0)
 		return false;
 	gethostname(host, sizeof(host) - 1);
-	aside = format_text("%s.%s.%d", path, host, (int)getpid());
-	fd = open(aside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	temporary = format_text("%s.%s.%d", path, host, (int)getpid());
+	fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (fd < 0)
 		fail(EXIT_FATHOM, "cannot make %s: %s", path, strerror(errno));
-	write_all(fd, aside, bytes, size);
-	reason = link(aside, path) ? errno : 0;
+	write_all(fd, temporary, bytes, size);
+	reason = link(temporary, path) ? errno : 0;
 	/* File systems without hard links: rename keeps "whole", and equal content loses nothing. */
 	if (reason && reason != EEXIST) {
-		if (rename(aside, path))
+		if (rename(temporary, path))
 			fail(EXIT_FATHOM, "cannot make %s: %s", path, strerror(errno));
 		return true;
 	}
-	unlink(aside);
+	unlink(temporary);
 	return reason == 0;
 }

@@ -311,7 +311,7 @@ static void take_message(void)
 static void complete(void)
 {
 	const char *path = format_text("%s/run.json", watch.run);
-	const char *aside = format_text("%s.watcher", path);
+	const char *temporary = format_text("%s.watcher", path);
 	size_t size = 0;
 	char *text = read_file(path, &size), *brace = text ? strrchr(text, '}') : NULL;
 	FILE *file;
@@ -321,11 +321,11 @@ static void complete(void)
 		return;
 	while (brace > text && strchr(" \n", brace[-1]))
 		brace--;
-	file = fopen(aside, "we");
+	file = fopen(temporary, "we");
 	good = file && fprintf(file, "%.*s,\n  \"end_ns\": %" PRIu64 "\n}\n", (int)(brace - text),
 			       text, now_ns()) > 0;
-	if ((file && fclose(file)) || !good || rename(aside, path))
-		unlink(aside);
+	if ((file && fclose(file)) || !good || rename(temporary, path))
+		unlink(temporary);
 }
 
 static void wake(void)
@@ -441,12 +441,13 @@ void watch_start(struct run *run, bool wait)
 	struct apart apart = {.output = -1, .become = become_watcher, .of = &watcher};
 
 	run->watcher = -1;
-	apart.kept = claim(run);
-	if (apart.kept < 0 || (wait && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends)))
+	apart.lock_fd = claim(run);
+	if (apart.lock_fd < 0 ||
+	    (wait && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends)))
 		return;
 	apart.input = ends[0];
 	apart_start(&apart);
-	close(apart.kept);
+	close(apart.lock_fd);
 	if (wait)
 		close(ends[0]);
 	run->watcher = ends[1];

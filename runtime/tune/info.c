@@ -24,10 +24,10 @@ static bool own_info(struct tuned *t, const struct mpi_abi *abi, uintptr_t given
 	return abi->info_dup(given, &t->info) == 0;
 }
 
-static bool is_told(const struct tuned *t, const char *key)
+static bool is_reported(const struct tuned *t, const char *key)
 {
 	for (uint32_t i = 0; i < t->n; i++)
-		if (strcmp(setting_at(t->told[i].setting)->key, key) == 0)
+		if (strcmp(setting_at(t->report[i].setting)->key, key) == 0)
 			return true;
 	return false;
 }
@@ -38,11 +38,11 @@ static const char *not_now(const struct mpi_abi *abi, const struct setting *s, u
 {
 	char value[WORD] = "";
 	char *end = value;
-	int found = 0;
+	int is_set = 0;
 
 	if (s->anew)
 		return NULL;
-	if (!in_force || abi->info_get(in_force, s->key, WORD - 1, value, &found) != 0 || !found)
+	if (!in_force || abi->info_get(in_force, s->key, WORD - 1, value, &is_set) != 0 || !is_set)
 		return "the file is open, and what it has is not known";
 	const long long has = strtoll(value, &end, 10);
 
@@ -62,7 +62,7 @@ static void set_hints(struct tuned *t, const struct mpi_abi *abi, const struct t
 	if (file && abi->file_info(file, &in_force) != 0)
 		in_force = 0;
 	while ((s = setting_next(from, &at, -1, path, NULL))) {
-		if (but && is_told(t, s->key))
+		if (but && is_reported(t, s->key))
 			continue;
 		const char *left = file ? not_now(abi, s, in_force) : NULL;
 
@@ -113,10 +113,10 @@ void tune_open(struct tuned *t, uint32_t wrapper, uintptr_t comm, const char *na
 
 static void forget(const struct mpi_abi *abi, uintptr_t file)
 {
-	void *kept = (void *)handle_take(&tuned_files, 0, file);
+	void *tuned = (void *)handle_take(&tuned_files, 0, file);
 
-	if (kept)
-		live_free(abi, kept);
+	if (tuned)
+		live_free(abi, tuned);
 }
 
 void tune_opened(struct tuned *t, int result, const uintptr_t *file)
@@ -139,17 +139,17 @@ void tune_hints(struct tuned *t, uint32_t wrapper, uintptr_t file, uintptr_t *in
 {
 	KEEP_ERRNO;
 	const struct mpi_abi *abi = mpi_abi(wrapper);
-	const struct tuned_file *kept = (void *)handle_get(&tuned_files, 0, file);
+	const struct tuned_file *opened = (void *)handle_get(&tuned_files, 0, file);
 	const struct table *live;
 
 	tuned_start(t);
-	if (!abi || !kept)
+	if (!abi || !opened)
 		return;
 	/* each time: what the program says would take their place, and OMPIO forgets them with the view */
-	live = live_again(abi, wrapper, kept);
+	live = live_again(abi, wrapper, opened);
 	if (!live)
 		return;
-	set_hints(t, abi, live, false, kept->path, *info, file);
+	set_hints(t, abi, live, false, opened->path, *info, file);
 	t->open = file;
 	if (t->info)
 		*info = t->info;

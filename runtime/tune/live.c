@@ -15,14 +15,14 @@
 enum {
 	TEXT = 4096,
 	RULES = 32,
-	KEPT = 256, /* files open at once that a first rank has a communicator made for */
+	COMMUNICATORS = 256, /* files open at once that a first rank has a communicator made for */
 };
 
 /* A text, by its number; another one that falls into the same slot takes its place. */
 struct slot {
 	uint64_t number; /* 0: none */
 	bool good;
-	char told[TEXT]; /* first ranks on other nodes number theirs alike */
+	char received[TEXT]; /* first ranks on other nodes number theirs alike */
 	char text[TEXT + 1];
 	struct rule rule[RULES];
 	struct setting setting[LIVE_SETTINGS];
@@ -37,15 +37,16 @@ struct news {
 
 /* What of the program's MPI communicates. */
 static struct {
-	_Atomic bool found;
+	_Atomic bool resolved;
 	int (*bcast)(void *buffer, int count, uintptr_t datatype, int root, uintptr_t comm);
-	int (*split)(uintptr_t comm, int color, int key, void *made);
+	int (*split)(uintptr_t comm, int color, int key, void *new_comm);
 	int (*free)(void *comm);
 } talk;
 
 static struct slot slots[LIVE_SLOTS];
-static _Atomic bool taken;    /* the slots, for as long as one is read */
-static _Atomic uint32_t kept; /* files that we are the first rank of and made a communicator for */
+static _Atomic bool taken; /* the slots, for as long as one is read */
+/* Of files that we are the first rank of. */
+static _Atomic uint32_t communicators;
 
 const struct setting *live_setting(uint32_t number)
 {
@@ -79,9 +80,9 @@ static const struct table *settings_of(uint64_t number, const char *text)
 
 	while (atomic_exchange(&taken, true))
 		sched_yield();
-	if (s->number != number || memcmp(s->told, text, TEXT) != 0) {
+	if (s->number != number || memcmp(s->received, text, TEXT) != 0) {
 		s->number = number;
-		memcpy(s->told, text, TEXT);
+		memcpy(s->received, text, TEXT);
 		memcpy(s->text, text, TEXT);
 		s->table = (struct table){.rule = s->rule,
 					  .setting = s->setting,
@@ -99,7 +100,7 @@ static const struct table *settings_of(uint64_t number, const char *text)
 
 static bool can_talk(uint32_t wrapper)
 {
-	if (atomic_load(&talk.found))
+	if (atomic_load(&talk.resolved))
 		return true;
 	void *const library = library_of(wrapper);
 	void *const bcast = library_function(library, "PMPI_Bcast");
@@ -111,7 +112,7 @@ static bool can_talk(uint32_t wrapper)
 	memcpy(&talk.bcast, &bcast, sizeof(bcast));
 	memcpy(&talk.split, &split, sizeof(split));
 	memcpy(&talk.free, &free, sizeof(free));
-	atomic_store(&talk.found, true);
+	atomic_store(&talk.resolved, true);
 	return true;
 }
 
@@ -151,7 +152,7 @@ const struct table *live_open(const struct mpi_abi *abi, uint32_t wrapper, uintp
 	if (!settings_live || !can_talk(wrapper) || mpi_handle(abi, comm) == abi->comm_null ||
 	    abi->comm_rank(comm, &rank) != 0 || abi->comm_size(comm, &ranks) != 0)
 		return NULL;
-	news.keeps = atomic_load(&kept) < KEPT;
+	news.keeps = atomic_load(&communicators) < COMMUNICATORS;
 	if (!agree(abi, ranks > 1 ? comm : 0, rank == 0, &news, text))
 		return NULL;
 	if (ranks > 1 && news.keeps && talk.split(comm, 0, rank, &own) != 0)
@@ -159,7 +160,7 @@ const struct table *live_open(const struct mpi_abi *abi, uint32_t wrapper, uintp
 	if (news.keeps)
 		*file = keep(own, path);
 	if (*file)
-		atomic_fetch_add(&kept, rank == 0);
+		atomic_fetch_add(&communicators, rank == 0);
 	return news.number ? settings_of(news.number, text) : NULL;
 }
 
@@ -184,6 +185,6 @@ void live_free(const struct mpi_abi *abi, struct tuned_file *file)
 		abi->comm_rank(file->comm, &rank);
 		talk.free(&file->comm);
 	}
-	atomic_fetch_sub(&kept, rank == 0);
+	atomic_fetch_sub(&communicators, rank == 0);
 	raw3(SYS_munmap, (long)file, (long)(sizeof(*file) + strlen(file->path) + 1), 0);
 }

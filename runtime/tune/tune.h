@@ -15,7 +15,7 @@ struct tuned {
 	struct {
 		uint16_t setting;
 		const char *left; /* why it was left as it was; NULL: it was set */
-	} told[TUNED_MOST];
+	} report[TUNED_MOST];
 	uintptr_t info;          /* ours, to be freed; 0: none */
 	uintptr_t open;          /* a file that was open already took these hints; 0: none */
 	struct tuned_file *file; /* what is kept of the file that is being opened; NULL: nothing */

@@ -20,14 +20,14 @@ static struct names *_Atomic names;
 
 static struct names *names_table(void)
 {
-	struct names *there = atomic_load(&names), *made;
+	struct names *current = atomic_load(&names), *fresh;
 
-	if (there)
-		return there;
-	made = memory_get(sizeof(*made), true);
-	if (!made || atomic_compare_exchange_strong(&names, &there, made))
-		return made;
-	return there;
+	if (current)
+		return current;
+	fresh = memory_get(sizeof(*fresh), true);
+	if (!fresh || atomic_compare_exchange_strong(&names, &current, fresh))
+		return fresh;
+	return current;
 }
 
 static uint32_t add_name(struct names *n, const char *name)

@@ -8,7 +8,7 @@
 
 enum { NAME_BYTES = 64, FIELDS_BYTES = 160, PROBES = 32 };
 
-enum { FREE, BEING_MADE, MADE };
+enum { FREE, DEFINING, DEFINED };
 
 /* A place in the table of ops; not wiped by a fork, as the ops are not. */
 struct name {
@@ -19,7 +19,7 @@ struct name {
 };
 
 static struct name *_Atomic names; /* OPS_NAMED of them; the first is for all that find no room */
-static atomic_bool full_said;
+static atomic_bool full_reported;
 
 uint32_t with_count(const struct fathom_with *with)
 {
@@ -79,17 +79,17 @@ static void make(struct op *op, struct name *n, const char *name, const struct f
 
 static struct name *table(struct op *all)
 {
-	struct name *there = atomic_load(&names), *made;
+	struct name *current = atomic_load(&names), *fresh;
 
-	if (there)
-		return there;
-	made = memory_get(OPS_NAMED * sizeof(*made), false);
-	if (!made)
+	if (current)
+		return current;
+	fresh = memory_get(OPS_NAMED * sizeof(*fresh), false);
+	if (!fresh)
 		return NULL;
-	make(&all[ops_count + OPS_BROUGHT], made, "(other regions)", NULL);
-	if (!atomic_compare_exchange_strong(&names, &there, made))
-		return there;
-	return made;
+	make(&all[ops_count + OPS_BROUGHT], fresh, "(other regions)", NULL);
+	if (!atomic_compare_exchange_strong(&names, &current, fresh))
+		return current;
+	return fresh;
 }
 
 uint32_t name_op(const char *name, const struct fathom_with *with, uint64_t *name_hash)
@@ -105,17 +105,17 @@ uint32_t name_op(const char *name, const struct fathom_with *with, uint64_t *nam
 		const uint32_t op = ops_count + OPS_BROUGHT + at;
 		uint32_t state = atomic_load_explicit(&n[at].state, memory_order_acquire);
 
-		if (state == MADE && n[at].hash == hash)
+		if (state == DEFINED && n[at].hash == hash)
 			return op;
 		if (state == FREE &&
-		    atomic_compare_exchange_strong(&n[at].state, &state, BEING_MADE)) {
+		    atomic_compare_exchange_strong(&n[at].state, &state, DEFINING)) {
 			make(&all[op], &n[at], name, with);
 			n[at].hash = hash;
-			atomic_store_explicit(&n[at].state, MADE, memory_order_release);
+			atomic_store_explicit(&n[at].state, DEFINED, memory_order_release);
 			return op;
 		}
 	}
-	if (!atomic_exchange(&full_said, true))
+	if (!atomic_exchange(&full_reported, true))
 		note("fathom.h: more than %d names; further ones are '(other regions)'",
 		     OPS_NAMED - 1);
 	return n ? ops_count + OPS_BROUGHT : UINT32_MAX;

@@ -105,9 +105,9 @@ static uint32_t find(const struct regions *r, const char *name)
 	return i;
 }
 
-static void say_wrong_end(const struct regions *r, const char *name, bool found)
+static void say_wrong_end(const struct regions *r, const char *name, bool is_open)
 {
-	if (found)
+	if (is_open)
 		note("fathom_end: '%s' ends while '%s' is open in it", name,
 		     op_of(r->call[r->depth - 1].op)->name);
 	else if (layer_on(LAYER_USER))

@@ -24,8 +24,8 @@ void tuned_tell(struct tuned *t, const struct setting *s, const char *left)
 {
 	if (t->n == TUNED_MOST)
 		return;
-	t->told[t->n].setting = s->number;
-	t->told[t->n++].left = left;
+	t->report[t->n].setting = s->number;
+	t->report[t->n++].left = left;
 }
 
 static bool is_new(uint32_t object, uint16_t setting)
@@ -65,7 +65,7 @@ void tune_end(struct tuned *t, struct call *c)
 	bool news = false;
 
 	for (uint32_t i = 0; c && c->thread && c->object && i < t->n; i++)
-		news |= tell(c, t->told[i].setting, t->told[i].left);
+		news |= tell(c, t->report[i].setting, t->report[i].left);
 	if (news && t->open && t->info)
 		mpi_hinted(c, t->open, t->info);
 	if (t->info)
