@@ -38,7 +38,7 @@ const char *run_begin(const char *level, const char *clock)
 	return directory;
 }
 
-static char found[512];
+static char stream_path[512];
 
 static int find_stream(const char *path, const struct stat *st, int type, struct FTW *at)
 {
@@ -46,8 +46,8 @@ static int find_stream(const char *path, const struct stat *st, int type, struct
 
 	(void)st, (void)at;
 	if (type == FTW_F && dot && strcmp(dot, ".fts") == 0) {
-		CHECK(!found[0]); /* one process, one file */
-		snprintf(found, sizeof(found), "%s", path);
+		CHECK(!stream_path[0]); /* one process, one file */
+		snprintf(stream_path, sizeof(stream_path), "%s", path);
 	}
 	return 0;
 }
@@ -59,8 +59,8 @@ uint8_t *run_end(size_t *bytes)
 	FILE *file;
 
 	process_end();
-	CHECK(nftw(directory, find_stream, 16, FTW_PHYS) == 0 && found[0]);
-	file = fopen(found, "r");
+	CHECK(nftw(directory, find_stream, 16, FTW_PHYS) == 0 && stream_path[0]);
+	file = fopen(stream_path, "r");
 	CHECK(file && fstat(fileno(file), &st) == 0);
 	data = malloc((size_t)st.st_size);
 	CHECK(data && fread(data, 1, (size_t)st.st_size, file) == (size_t)st.st_size);

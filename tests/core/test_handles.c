@@ -44,11 +44,11 @@ static void against_array(void)
 static void overfull(void)
 {
 	static bool in[MANY];
-	int kept = 0;
+	int stored = 0;
 
 	for (uint64_t i = 0; i < MANY; i++)
-		kept += in[i] = handle_put(&directories, 1, i * 8, i + 1);
-	CHECK(kept > 50000 && kept <= 65536);
+		stored += in[i] = handle_put(&directories, 1, i * 8, i + 1);
+	CHECK(stored > 50000 && stored <= 65536);
 	for (uint64_t i = 0; i < MANY; i++)
 		CHECK(handle_get(&directories, 1, i * 8) == (in[i] ? i + 1 : 0));
 	for (uint64_t i = 0; i < MANY; i++)

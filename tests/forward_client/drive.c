@@ -75,10 +75,10 @@ struct pair {
 static void turn_round(struct fathom_fwd_extent *extents, uint32_t n)
 {
 	for (uint32_t i = 0; i < n / 2; i++) {
-		struct fathom_fwd_extent kept = extents[i];
+		struct fathom_fwd_extent swapped = extents[i];
 
 		extents[i] = extents[n - 1 - i];
-		extents[n - 1 - i] = kept;
+		extents[n - 1 - i] = swapped;
 	}
 }
 
@@ -342,7 +342,7 @@ static void pipeline(const char *address, char **words)
 {
 	struct pipeline *p = &pipe_line;
 	struct fathom_fwd_extent all = {0, AREA};
-	uint8_t *found = malloc(AREA);
+	uint8_t *content = malloc(AREA);
 	uint64_t done;
 
 	p->seed = strtoull(words[1], NULL, 10);
@@ -359,13 +359,13 @@ static void pipeline(const char *address, char **words)
 	}
 	for (int i = 0; i < FLIGHT; i++)
 		wait_one(p, &p->flight[i]);
-	FINE(fathom_fwd_read(p->c, &p->file, &(struct iovec){found, AREA}, 1, &all, 1, &done,
+	FINE(fathom_fwd_read(p->c, &p->file, &(struct iovec){content, AREA}, 1, &all, 1, &done,
 			     &hints));
-	CHECK(done == AREA && !memcmp(found, p->model, AREA));
+	CHECK(done == AREA && !memcmp(content, p->model, AREA));
 	FINE(fathom_fwd_commit(p->c, NULL, FATHOM_FWD_WRITTEN, NULL, &hints));
 	fathom_fwd_finalize(p->c);
 	printf("%llu %llu\n", (unsigned long long)p->appended, (unsigned long long)fault_reordered);
-	free(found);
+	free(content);
 }
 
 /* ---- fork: the child has a connection of its own, the parent's goes on ---- */
@@ -471,7 +471,7 @@ static void names(const char *address, char **words)
 	struct fathom_fwd_attr attr = {.mode = 0640};
 	struct fathom_fwd_statfs space;
 	char target[64], json[65536], few[4];
-	int found = 0;
+	int entries = 0;
 
 	(void)words;
 	FINE(fathom_fwd_mkdir(c, NULL, "d", 0700, &dir, NULL, &hints));
@@ -494,8 +494,8 @@ static void names(const char *address, char **words)
 		snprintf(name, sizeof(name), "nn%d", i);
 		FINE(fathom_fwd_mkdir(c, &dir, name, 0700, NULL, NULL, &hints));
 	}
-	FINE(fathom_fwd_readdir(c, &dir, 0, count_entry, &found, &hints));
-	CHECK(found == 1502);
+	FINE(fathom_fwd_readdir(c, &dir, 0, count_entry, &entries, &hints));
+	CHECK(entries == 1502);
 	FINE(fathom_fwd_remove(c, &dir, "nn0", FATHOM_FWD_DIRECTORY, &hints));
 	FINE(fathom_fwd_remove(c, &dir, "n2", 0, &hints));
 	CHECK(fathom_fwd_lookup(c, NULL, "../d", 0, NULL, NULL, &hints) == EXDEV);

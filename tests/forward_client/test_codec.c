@@ -73,8 +73,9 @@ static void headers(void)
 }
 
 /* The frame that `w` and `head` make is the golden one. */
-static void made(const char *name, uint16_t op, struct frame head, struct writer *w, uint8_t *body,
-		 const struct fathom_fwd_hint *hints, uint16_t n, const char *data)
+static void check_request(const char *name, uint16_t op, struct frame head, struct writer *w,
+			  uint8_t *body, const struct fathom_fwd_hint *hints, uint16_t n,
+			  const char *data)
 {
 	struct golden g = load(name);
 	uint8_t header[FWD_FRAME_HEADER];
@@ -103,30 +104,30 @@ static void requests_of_names(void)
 
 	w = (struct writer){b, b + sizeof(b), false};
 	put_hello(&w, file.bytes, nonce, "s3d host 4711");
-	made("request-hello", FWD_OP_HELLO, first, &w, b, NULL, 0, "");
+	check_request("request-hello", FWD_OP_HELLO, first, &w, b, NULL, 0, "");
 	w = (struct writer){b, b + sizeof(b), false};
 	put_bytes(&w, nonce, PROOF_BYTES);
-	made("request-auth", FWD_OP_AUTH, first, &w, b, NULL, 0, "");
+	check_request("request-auth", FWD_OP_AUTH, first, &w, b, NULL, 0, "");
 	w = (struct writer){b, b + sizeof(b), false};
 	put_text(&w, "MUNGE:AwQDAAD:");
-	made("request-munge", FWD_OP_MUNGE, first, &w, b, NULL, 0, "");
+	check_request("request-munge", FWD_OP_MUNGE, first, &w, b, NULL, 0, "");
 	w = (struct writer){b, b + sizeof(b), false};
-	made("request-ping", FWD_OP_PING, ping, &w, b, NULL, 0, "");
+	check_request("request-ping", FWD_OP_PING, ping, &w, b, NULL, 0, "");
 	w = (struct writer){b, b + sizeof(b), false};
 	put_lookup(&w, &root, FWD_LOOKUP_NOFOLLOW, "a/b");
-	made("request-lookup", FWD_OP_LOOKUP, seq, &w, b, NULL, 0, "");
+	check_request("request-lookup", FWD_OP_LOOKUP, seq, &w, b, NULL, 0, "");
 	w = (struct writer){b, b + sizeof(b), false};
 	put_open(&w, &directory, FATHOM_FWD_CREATE | FATHOM_FWD_WRITE, 0640, "out.h5");
-	made("request-open", FWD_OP_OPEN, traced, &w, b, NULL, 0, "");
+	check_request("request-open", FWD_OP_OPEN, traced, &w, b, NULL, 0, "");
 	w = (struct writer){b, b + sizeof(b), false};
 	put_setattr(&w, &file, FATHOM_FWD_SET_SIZE | FATHOM_FWD_SET_ATIME, &attr);
-	made("request-setattr", FWD_OP_SETATTR, seq, &w, b, NULL, 0, "");
+	check_request("request-setattr", FWD_OP_SETATTR, seq, &w, b, NULL, 0, "");
 	w = (struct writer){b, b + sizeof(b), false};
 	put_rename(&w, &directory, "a", &root, "b", FATHOM_FWD_NOREPLACE);
-	made("request-rename", FWD_OP_RENAME, seq, &w, b, NULL, 0, "");
+	check_request("request-rename", FWD_OP_RENAME, seq, &w, b, NULL, 0, "");
 	w = (struct writer){b, b + sizeof(b), false};
 	put_readdir(&w, &directory, 99, 128);
-	made("request-readdir", FWD_OP_READDIR, seq, &w, b, NULL, 0, "");
+	check_request("request-readdir", FWD_OP_READDIR, seq, &w, b, NULL, 0, "");
 }
 
 static void requests_of_data(void)
@@ -152,25 +153,25 @@ static void requests_of_data(void)
 
 	w = (struct writer){b, b + sizeof(b), false};
 	put_extents(&w, &file, reads, 2);
-	made("request-read", FWD_OP_READ, seq, &w, b, NULL, 0, "");
+	check_request("request-read", FWD_OP_READ, seq, &w, b, NULL, 0, "");
 	w = (struct writer){b, b + sizeof(b), false};
 	put_extents(&w, &file, writes, 2);
-	made("request-write", FWD_OP_WRITE, summed, &w, b, &question, 1, "abcde");
+	check_request("request-write", FWD_OP_WRITE, summed, &w, b, &question, 1, "abcde");
 	w = (struct writer){b, b + sizeof(b), false};
 	put_extents(&w, &file, &all, 1);
-	made("request-write-pull", FWD_OP_WRITE, pulled, &w, b, NULL, 0, "");
+	check_request("request-write-pull", FWD_OP_WRITE, pulled, &w, b, NULL, 0, "");
 	w = (struct writer){b, b + sizeof(b), false};
 	put_file_number(&w, &file, 5);
-	made("request-append", FWD_OP_APPEND, retried, &w, b, appends, 2, "hello");
+	check_request("request-append", FWD_OP_APPEND, retried, &w, b, appends, 2, "hello");
 	w = (struct writer){b, b + sizeof(b), false};
 	put_commit(&w, &file, FATHOM_FWD_SYNCED);
-	made("request-commit", FWD_OP_COMMIT, seq, &w, b, NULL, 0, "");
+	check_request("request-commit", FWD_OP_COMMIT, seq, &w, b, NULL, 0, "");
 	w = (struct writer){b, b + sizeof(b), false};
 	put_claim(&w, &file, &wanted);
-	made("request-lock", FWD_OP_LOCK, waits, &w, b, NULL, 0, "");
+	check_request("request-lock", FWD_OP_LOCK, waits, &w, b, NULL, 0, "");
 	w = (struct writer){b, b + sizeof(b), false};
 	put_call(&w, &file, "crc32", 64);
-	made("request-call", FWD_OP_CALL, summed, &w, b, &question, 1, "0+512");
+	check_request("request-call", FWD_OP_CALL, summed, &w, b, &question, 1, "0+512");
 }
 
 static void replies_of_names(void)

@@ -15,16 +15,16 @@ static bool short_ids;
 
 static void *find(const char *name)
 {
-	void *found = dlsym(library, name);
+	void *function = dlsym(library, name);
 
-	if (!found) {
+	if (!function) {
 		fprintf(stderr, "%s\n", dlerror());
 		exit(1);
 	}
-	return found;
+	return function;
 }
 
-static id made(id what, const char *how)
+static id checked(id what, const char *how)
 {
 	if (short_ids)
 		what = (int32_t)what;
@@ -36,8 +36,8 @@ static id made(id what, const char *how)
 }
 
 /* Calls of a function by name: one that gives a handle, and one that gives a status. */
-#define ID(name, types, ...) made(((id(*) types)find(name))(__VA_ARGS__), name)
-#define DO(name, types, ...) made(((int(*) types)find(name))(__VA_ARGS__), name)
+#define ID(name, types, ...) checked(((id(*) types)find(name))(__VA_ARGS__), name)
+#define DO(name, types, ...) checked(((int(*) types)find(name))(__VA_ARGS__), name)
 
 static id type(const char *name)
 {

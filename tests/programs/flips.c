@@ -18,20 +18,20 @@ static _Atomic long writes, reads, bytes_written;
 static void *work(void *number)
 {
 	char data[SIZE] = "abcdefghijklmno";
-	long at = *(long *)number * (1l << 20), made = 0;
+	long at = *(long *)number * (1l << 20), rounds = 0;
 	int fd = open(file, O_RDWR);
 
 	MUST(fd >= 0);
 	while (!done) {
-		int size = 1 + (int)(made % SIZE);
+		int size = 1 + (int)(rounds % SIZE);
 
 		MUST(pwrite(fd, data, (size_t)size, at) == size);
 		MUST(pread(fd, data, 1, at) == 1);
 		bytes_written += size;
-		made++;
+		rounds++;
 	}
-	writes += made;
-	reads += made;
+	writes += rounds;
+	reads += rounds;
 	MUST(close(fd) == 0);
 	return NULL;
 }

@@ -53,12 +53,13 @@ static void move(hid_t set, hid_t transfer, bool write)
 
 static void attribute(hid_t object, const char *name)
 {
-	hid_t space = H5Screate(H5S_SCALAR), made;
+	hid_t space = H5Screate(H5S_SCALAR), created;
 	double value = 1.5;
 
-	MUST(made = H5Acreate2(object, name, H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, H5P_DEFAULT));
-	MUST(H5Awrite(made, H5T_NATIVE_DOUBLE, &value));
-	H5Aclose(made);
+	MUST(created =
+		     H5Acreate2(object, name, H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, H5P_DEFAULT));
+	MUST(H5Awrite(created, H5T_NATIVE_DOUBLE, &value));
+	H5Aclose(created);
 	H5Sclose(space);
 }
 

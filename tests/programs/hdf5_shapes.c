@@ -76,14 +76,14 @@ static void failing(hid_t set)
 {
 	hid_t memory;
 	hsize_t n = 7;
-	ssize_t told;
+	ssize_t errors;
 
 	H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
 	memory = H5Screate_simple(1, &n, NULL);
 	if (H5Dwrite(set, H5T_NATIVE_DOUBLE, memory, H5S_ALL, H5P_DEFAULT, data) >= 0)
 		fprintf(stderr, "a write that cannot be has succeeded\n");
-	told = H5Eget_num(H5E_DEFAULT);
-	printf("error stack: %s\n", told > 0 ? "kept" : "lost");
+	errors = H5Eget_num(H5E_DEFAULT);
+	printf("error stack: %s\n", errors > 0 ? "kept" : "lost");
 	H5Sclose(memory);
 }
 

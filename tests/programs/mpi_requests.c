@@ -36,18 +36,19 @@ static void wait_all_and_any(void)
 
 static void wait_some(void)
 {
-	int left = 4, found, index[4];
+	int left = 4, completed, index[4];
 	MPI_Status status[4];
 
 	while (left > 0) {
-		MPI_MUST(MPI_Waitsome(4, &posted[6], &found, index, left == 4 ? ignored : status));
-		left -= found;
+		MPI_MUST(MPI_Waitsome(4, &posted[6], &completed, index,
+				      left == 4 ? ignored : status));
+		left -= completed;
 	}
 }
 
 static void test_all_kinds(void)
 {
-	int done, index, found, left = 4, some[4];
+	int done, index, completed, left = 4, some[4];
 	MPI_Status status[4];
 	char byte[3];
 	MPI_Request other = message(&byte[0]);
@@ -62,8 +63,8 @@ static void test_all_kinds(void)
 	for (done = 0; !done;)
 		MPI_MUST(MPI_Testany(1, &posted[14], &index, &done, &status[0]));
 	while (left > 0) {
-		MPI_MUST(MPI_Testsome(4, &posted[15], &found, some, ignored));
-		left -= found;
+		MPI_MUST(MPI_Testsome(4, &posted[15], &completed, some, ignored));
+		left -= completed;
 	}
 	MPI_MUST(MPI_Test(&other, &done, MPI_STATUS_IGNORE));
 	MPI_MUST(MPI_Wait(&posted[19], &status[0]));

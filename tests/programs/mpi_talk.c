@@ -42,7 +42,7 @@ static void messages(MPI_Comm comm)
 {
 	MPI_Request request[4];
 	MPI_Status status;
-	int flag, index, found, some[2];
+	int flag, index, completed, some[2];
 
 	TALK(MPI_Sendrecv, all, data, COUNT, MPI_INT, right, 7, more, COUNT, MPI_INT, left, 7, comm,
 	     &status);
@@ -71,7 +71,7 @@ static void messages(MPI_Comm comm)
 		TALK(MPI_Test, 0, &request[0], &flag, &status);
 	TALK(MPI_Iprobe, 0, rank, 99, comm, &flag, &status);
 	TALK(MPI_Ssend, 0, data, 0, MPI_CHAR, rank, 12, comm);
-	TALK(MPI_Waitsome, 0, 1, request, &found, some, MPI_STATUSES_IGNORE);
+	TALK(MPI_Waitsome, 0, 1, request, &completed, some, MPI_STATUSES_IGNORE);
 }
 
 static void types(MPI_Comm comm)

@@ -23,7 +23,7 @@ static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_barrier_t barrier;
 static pthread_spinlock_t spin;
 static sem_t semaphore;
-static bool told;
+static bool signalled;
 static int fd;
 static _Atomic pid_t waiter; /* who is going to wait */
 
@@ -94,7 +94,7 @@ static void *signals(void *argument)
 {
 	let_it_wait();
 	MUST(pthread_mutex_lock(&mutex) == 0);
-	told = true;
+	signalled = true;
 	MUST(pthread_cond_signal(&condition) == 0);
 	MUST(pthread_mutex_unlock(&mutex) == 0);
 	return argument;
@@ -161,7 +161,7 @@ static void wait_for_others(void)
 
 	thread = begun(signals);
 	MUST(pthread_mutex_lock(&mutex) == 0);
-	while (!told)
+	while (!signalled)
 		MUST(pthread_cond_wait(&condition, &mutex) == 0);
 	MUST(pthread_mutex_unlock(&mutex) == 0);
 	MUST(pthread_join(thread, NULL) == 0);

@@ -13,9 +13,9 @@ enum {
 
 static int rank, ranks, data[BLOCK * BLOCKS];
 
-static void wrong(const char *what, int turn, int at, int found)
+static void wrong(const char *what, int turn, int at, int actual)
 {
-	fprintf(stderr, "rank %d: %s, turn %d: int %d is %d\n", rank, what, turn, at, found);
+	fprintf(stderr, "rank %d: %s, turn %d: int %d is %d\n", rank, what, turn, at, actual);
 	MPI_Abort(MPI_COMM_WORLD, 1);
 }
 

@@ -16,11 +16,11 @@ enum {
 static int rank, ranks, spread[2 * INTS];
 static MPI_Datatype holes; /* every second int of memory */
 
-static void must_be(const char *what, long long found, long long wanted)
+static void must_be(const char *what, long long actual, long long wanted)
 {
-	if (found == wanted)
+	if (actual == wanted)
 		return;
-	fprintf(stderr, "rank %d: %s is %lld, not %lld\n", rank, what, found, wanted);
+	fprintf(stderr, "rank %d: %s is %lld, not %lld\n", rank, what, actual, wanted);
 	MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
