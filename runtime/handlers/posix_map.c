@@ -68,11 +68,13 @@ static void cut(uintptr_t start, uintptr_t end)
 	}
 }
 
+/* Of no length, which mremap takes for a second mapping of the same: the page. */
 bool posix_maps(const void *address, size_t length)
 {
 	const uintptr_t start = (uintptr_t)address;
 
-	return place_in(start, start + posix_whole_pages(length)) || atomic_load(&full);
+	return place_in(start, start + posix_whole_pages(length ? length : 1)) ||
+	       atomic_load(&full);
 }
 
 uint32_t posix_mapping_at(const void *address)

@@ -316,12 +316,13 @@ class Memory:
         if call.name not in ("munmap", "mremap", "msync"):
             return True
         start, length = (strace.number(text) or 0 for text in call.arguments[:2])
-        end = start + _pages(length)
+        end = start + _pages(length or 1)
         over = [(a, b) for a, b in self.files if a < end and start < b]
         if over and call.name != "msync" and not call.error:
-            self.files = [range_ for range_ in self.files if range_ not in over]
-            self.files += [(a, start) for a, _ in over if a < start]
-            self.files += [(end, b) for _, b in over if end < b]
+            if length:  # without, mremap leaves it, and maps it once more
+                self.files = [range_ for range_ in self.files if range_ not in over]
+                self.files += [(a, start) for a, _ in over if a < start]
+                self.files += [(end, b) for _, b in over if end < b]
             if call.name == "mremap":
                 self._put(call, 2)
         return bool(over)

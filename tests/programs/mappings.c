@@ -46,6 +46,8 @@ int main(int count, char **words)
 	MUST(msync(at + PAGE, 100, MS_ASYNC) == 0 && munmap(at + PAGE, PAGE) == 0);
 	moved = mremap(at + 5 * PAGE, 3 * PAGE, 6 * PAGE, MREMAP_MAYMOVE);
 	MUST(moved != MAP_FAILED && munmap(moved + 5 * PAGE, 1) == 0);
+	last = mremap(moved, 0, PAGE, MREMAP_MAYMOVE); /* a second mapping of the same page */
+	MUST(last != MAP_FAILED && munmap(last, PAGE) == 0);
 	MUST(munmap(moved + 1, PAGE) == -1 && munmap(moved, 5 * PAGE) == 0);
 	last = (char *)syscall(SYS_mmap, NULL, PAGE, PROT_READ, MAP_PRIVATE, fd, 0);
 	MUST(last != MAP_FAILED && syscall(SYS_munmap, last, PAGE) == 0);
