@@ -412,6 +412,15 @@ static inline void be_slow(struct thread *t)
 	t->when_ready = usual_state(t) == STALE ? STALE : READY_SLOWLY;
 }
 
+/* ---- configuration.c ---- */
+/* From here on these count instead of the environment: NAME=VALUE, each with a zero behind it; NULL: no more. */
+void config_given(const char *settings);
+const char *config_text(const char *name); /* NULL: not set, or empty */
+void config_read(const char *run);         /* into `config` */
+bool program_read(void);      /* its base name into `config`; false: it cannot be told */
+bool program_is_traced(void); /* the same; false: a launcher, or left out */
+bool rank_is_traced(void);    /* the rank that the launcher gives into `config` */
+
 /* ---- process.c ---- */
 void join_path(char *out, const char *a, const char *b,
 	       const char *c); /* PATH_BYTES; out may be a */
@@ -594,5 +603,7 @@ bool range_has(const char *range, uint32_t number);
 size_t text_copy(char *out, size_t size,
 		 const char *text); /* always terminated; returns length kept */
 uint64_t text_hash(const char *text, uint64_t seed);
+void text_hex(char *out, uint64_t value); /* 16 digits */
+void text_decimal(char *out, uint64_t value);
 
 #endif

@@ -1,4 +1,4 @@
-/* A traced process: its settings, its start, its end, and what fork, vfork and exec make of it. */
+/* A traced process: its start, its end, and what fork, vfork and exec make of it. */
 #include "core/process.h"
 
 #include <errno.h>
@@ -18,37 +18,12 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-struct config config;
 struct process *process;
 
 static struct control_page control_off = {.magic = "FATHOMCP"};
 static struct control_page control_private = {.magic = "FATHOMCP", .version = 1, .size = PAGE};
 struct control_page *control = &control_off;
 static uint32_t forks; /* images up to here: a fork child raises its copy */
-
-/* Programs that start others: the environment passes through them, their own calls are not recorded. */
-static const char *const launchers[] = {
-	"mpiexec*", "mpirun*", "hydra_*", "orterun",       "orted",   "prte*",   "prun",
-	"srun",     "sbatch",  "salloc",  "slurmstepd",    "aprun",   "jsrun",   "ssh",
-	"sshd",     "rsh",     "sh",      "bash",          "dash",    "zsh",     "ksh*",
-	"csh",      "tcsh",    "fish",    "busybox",       "env",     "timeout", "nohup",
-	"nice",     "stdbuf",  "setsid",  "taskset",       "numactl", "time",    "strace",
-	"ltrace",   "gdb",     "fathom",  "fathom-engine", NULL,
-};
-
-/* 0 is the first rank of its node. */
-static const char *const local_rank_variables[] = {
-	"MPI_LOCALRANKID",           "OMPI_COMM_WORLD_LOCAL_RANK", "PMIX_LOCAL_RANK",
-	"MV2_COMM_WORLD_LOCAL_RANK", "PALS_LOCAL_RANKID",          "SLURM_LOCALID",
-};
-
-static const struct {
-	const char *rank, *ranks;
-} rank_variables[] = {
-	{"PMI_RANK", "PMI_SIZE"},         {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-	{"PMIX_RANK", "PMIX_SIZE"},       {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"},
-	{"SLURM_PROCID", "SLURM_NTASKS"},
-};
 
 static bool control_shared;
 
@@ -161,141 +136,6 @@ void process_unlock(uint64_t mask)
 	raw_leave();
 }
 
-/* What whoever attaches says, each as in an environment, an empty one behind them; NULL: the environment counts. */
-static const char *given;
-
-static const char *given_value(const char *name)
-{
-	const size_t length = strlen(name);
-
-	for (const char *at = given; *at; at += strlen(at) + 1)
-		if (strncmp(at, name, length) == 0 && at[length] == '=')
-			return at + length + 1;
-	return NULL;
-}
-
-/* An empty variable is an unset one. */
-static const char *setting(const char *name)
-{
-	const char *value = given ? given_value(name) : getenv(name);
-
-	return value && *value ? value : NULL;
-}
-
-static uint64_t parse_bytes(const char *text, uint64_t otherwise)
-{
-	char *end;
-	unsigned long long value = text ? strtoull(text, &end, 10) : 0;
-
-	return text && end != text && *end == '\0' ? value : otherwise;
-}
-
-/* `0`, `0-63`, `0-63:8`, comma-separated. */
-static bool rank_selected(const char *list, uint32_t rank)
-{
-	while (list && *list) {
-		if (range_has(list, rank))
-			return true;
-		list = strchr(list, ',');
-		list = list ? list + 1 : NULL;
-	}
-	return false;
-}
-
-/* Slurm gives a rank's variables to its batch script and interactive shell as well: no steps, or with numbers from the top. */
-static const char *launched(const char *name)
-{
-	const char *step = setting("SLURM_STEP_ID");
-	const bool task = step && strtoull(step, NULL, 10) < 0xfffffff0u;
-
-	return task || strncmp(name, "SLURM_", 6) != 0 ? setting(name) : NULL;
-}
-
-static void read_local_rank(void)
-{
-	const char *rank = NULL;
-
-	for (size_t i = 0; !rank && i < sizeof(local_rank_variables) / sizeof(char *); i++)
-		rank = launched(local_rank_variables[i]);
-	config.first_on_node = rank && strcmp(rank, "0") == 0;
-}
-
-/* The rank the launcher says; MPI_Init confirms it later. */
-static void read_rank(void)
-{
-	read_local_rank();
-	for (size_t i = 0; i < sizeof(rank_variables) / sizeof(rank_variables[0]); i++) {
-		const char *rank = launched(rank_variables[i].rank),
-			   *ranks = launched(rank_variables[i].ranks);
-
-		if (rank) {
-			config.rank = (uint32_t)strtoul(rank, NULL, 10) + 1;
-			config.ranks = ranks ? (uint32_t)strtoul(ranks, NULL, 10) : 0;
-			return;
-		}
-	}
-}
-
-static bool in_list(const char *name, const char *list)
-{
-	while (list && *list) {
-		size_t length = strcspn(list, ",");
-
-		if (glob_match(list, length, name))
-			return true;
-		list += length + (list[length] == ',');
-	}
-	return false;
-}
-
-/* Its base name into config.program; false: it cannot be told. */
-static bool read_program(void)
-{
-	char path[PATH_BYTES];
-	long length = raw4(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)path,
-			   sizeof(path) - 1);
-	const char *slash;
-
-	if (length <= 0)
-		return false;
-	path[length] = '\0';
-	slash = strrchr(path, '/');
-	text_copy(config.program, sizeof(config.program), slash ? slash + 1 : path);
-	return true;
-}
-
-static bool program_is_traced(void)
-{
-	if (!read_program())
-		return true;
-	for (size_t i = 0; launchers[i]; i++)
-		if (glob_match(launchers[i], strlen(launchers[i]), config.program))
-			return false;
-	return !in_list(config.program, setting("FATHOM_SKIP"));
-}
-
-static uint64_t parse_gate(const char *layers, const char *level)
-{
-	static const char *const levels[] = {"off", "job", "file", "call"};
-	uint64_t gate = 0, number = 3;
-
-	layers = layers ? layers : LAYERS_DEFAULT;
-	for (int i = 0; i < LAYERS; i++) {
-		char counted[32];
-
-		text_copy(counted + text_copy(counted, sizeof(counted), layer_names[i]), 16,
-			  LAYER_COUNTED);
-		if (in_list(layer_names[i], layers))
-			gate |= 1ull << i;
-		else if (in_list(counted, layers))
-			gate |= 1ull << (COUNTED_LAYERS + i);
-	}
-	for (size_t i = 0; level && i < 4; i++)
-		if (strcmp(level, levels[i]) == 0)
-			number = i;
-	return number ? gate | 1ull << LAYER_FATHOM | number << LEVEL_SHIFT : gate;
-}
-
 void join_path(char *out, const char *a, const char *b, const char *c)
 {
 	size_t n = out == a ? strlen(a) : text_copy(out, PATH_BYTES, a);
@@ -304,44 +144,12 @@ void join_path(char *out, const char *a, const char *b, const char *c)
 	text_copy(out + n, PATH_BYTES - n, c);
 }
 
-static void hex16(char *out, uint64_t value)
-{
-	for (int i = 15; i >= 0; i--, value >>= 4)
-		out[i] = "0123456789abcdef"[value & 15];
-	out[16] = '\0';
-}
-
-static void decimal(char *out, uint64_t value)
-{
-	char text[24];
-	int n = 0;
-
-	do
-		text[n++] = (char)('0' + value % 10);
-	while (value /= 10);
-	while (n)
-		*out++ = text[--n];
-	*out = '\0';
-}
-
 void numbered_path(char *out, const char *directory, const char *name, uint64_t number)
 {
 	char text[24];
 
-	decimal(text, number);
+	text_decimal(text, number);
 	join_path(out, directory, name, text);
-}
-
-static void default_ring(const char *run)
-{
-	char name[64] = "fathom.", hash[17], uid[24];
-
-	decimal(uid, (uint64_t)raw3(SYS_getuid, 0, 0, 0));
-	hex16(hash, text_hash(run, 0));
-	text_copy(name + strlen(name), sizeof(name) - strlen(name), uid);
-	text_copy(name + strlen(name), sizeof(name) - strlen(name), ".");
-	text_copy(name + strlen(name), sizeof(name) - strlen(name), hash);
-	join_path(config.ring, "/dev/shm", "/", name);
 }
 
 static void read_node(void)
@@ -394,44 +202,6 @@ static void map_control(void)
 	}
 }
 
-/* A program may overwrite its environment, to show a title. `before`: what was kept for another run. */
-static const char *replace_copy(const char *before, const char *value)
-{
-	char *copy = value ? memory_get(strlen(value) + 1, false) : NULL;
-
-	if (before)
-		raw3(SYS_munmap, (long)before, (long)strlen(before) + 1, 0);
-	return copy ? strcpy(copy, value) : NULL;
-}
-
-/* Whoever started this node's agent made the directory that it ships from. Where there is none, streams go to the run. */
-static void choose_place(const char *run, const char *given)
-{
-	bool ships = given && given[0] == '/' && strlen(given) <= PATH_BYTES - 256 &&
-		     raw3(SYS_faccessat, AT_FDCWD, (long)given, W_OK) == 0;
-
-	text_copy(config.place, sizeof(config.place), ships ? given : run);
-}
-
-static void read_settings(const char *run)
-{
-	const char *ring = setting("FATHOM_RING");
-
-	text_copy(config.run, sizeof(config.run), run);
-	choose_place(run, setting("FATHOM_STREAMS"));
-	if (ring && ring[0] == '/')
-		text_copy(config.ring, sizeof(config.ring) - 64, ring);
-	else
-		default_ring(run);
-	config.budget = parse_bytes(setting("FATHOM_BUDGET"), 64 << 20);
-	config.gate = parse_gate(setting("FATHOM_LAYERS"), setting("FATHOM_LEVEL"));
-	config.layers = (uint32_t)(config.gate | config.gate >> COUNTED_LAYERS);
-	config.files = replace_copy(config.files, setting("FATHOM_FILES"));
-	config.select = replace_copy(config.select, setting("FATHOM_SELECT"));
-	config.tuned = replace_copy(config.tuned, setting("FATHOM_TUNED"));
-	config.mmap_dirty = setting("FATHOM_MMAP") && !strcmp(setting("FATHOM_MMAP"), "dirty");
-}
-
 /* What is left of the run before, none of whose calls is recorded any more. */
 static void forget_run(void)
 {
@@ -457,10 +227,10 @@ static void first_begin(void)
 
 static bool begin(const char *run)
 {
-	clock_begin(setting("FATHOM_CLOCK"));
+	clock_begin(config_text("FATHOM_CLOCK"));
 	config.start_ticks = ticks();
 	config.start_ns = clock_ns();
-	read_settings(run);
+	config_read(run);
 	map_control();
 	if (!(config.gate & LEVEL_CALL) && !control_shared && !config.tuned)
 		return false; /* off, and nobody can turn it on */
@@ -485,21 +255,17 @@ static bool is_run(const char *run)
 
 bool process_begin(void)
 {
-	const char *run = setting("FATHOM_RUN");
+	const char *run = config_text("FATHOM_RUN");
 
 	if (!is_run(run) || !program_is_traced())
 		return false;
-	read_rank();
-	if (setting("FATHOM_RANKS") && config.rank &&
-	    !rank_selected(setting("FATHOM_RANKS"), config.rank - 1))
-		return false;
-	return begin(run);
+	return rank_is_traced() && begin(run);
 }
 
 bool process_begin_own(const char *run)
 {
-	run = run ? run : setting("FATHOM_RUN");
-	read_program();
+	run = run ? run : config_text("FATHOM_RUN");
+	program_read();
 	return is_run(run) && begin(run);
 }
 
@@ -555,8 +321,8 @@ static void name_file(char *path, const char *folder)
 {
 	char pid[24], instance[17];
 
-	decimal(pid, process->pid);
-	hex16(instance, process->instance);
+	text_decimal(pid, process->pid);
+	text_hex(instance, process->instance);
 	join_path(path, folder, "/", pid);
 	join_path(path, path, ".", instance);
 }
@@ -695,9 +461,9 @@ bool process_attach(const char *settings, bool own)
 
 	if (config.on)
 		return false;
-	given = settings;
+	config_given(settings);
 	began = own ? process_begin_own(NULL) : process_begin();
-	given = NULL;
+	config_given(NULL);
 	return began;
 }
 
@@ -750,7 +516,7 @@ void exec_ring(char *path)
 {
 	char pid[24];
 
-	decimal(pid, process->pid);
+	text_decimal(pid, process->pid);
 	join_path(path, config.ring, "/", pid);
 	join_path(path, path, ".exec", "");
 }

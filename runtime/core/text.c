@@ -103,3 +103,23 @@ uint64_t text_hash(const char *text, uint64_t seed)
 		hash = (hash ^ (uint8_t)*text) * 0x100000001b3u;
 	return hash;
 }
+
+void text_hex(char *out, uint64_t value)
+{
+	for (int i = 15; i >= 0; i--, value >>= 4)
+		out[i] = "0123456789abcdef"[value & 15];
+	out[16] = '\0';
+}
+
+void text_decimal(char *out, uint64_t value)
+{
+	char text[24];
+	int n = 0;
+
+	do
+		text[n++] = (char)('0' + value % 10);
+	while (value /= 10);
+	while (n)
+		*out++ = text[--n];
+	*out = '\0';
+}
