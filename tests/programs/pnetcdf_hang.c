@@ -1,19 +1,8 @@
 /* pnetcdf_hang stuck FILE: ranks write a variable collectively, three times; the last rank does not make the fourth write,
  * and the others, which say so on stdout just before, wait in it. */
-#include <mpi.h>
-#include <pnetcdf.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
-#define MUST(call)                                                                                 \
-	do {                                                                                       \
-		const int status_ = (call);                                                        \
-		if (status_) {                                                                     \
-			fprintf(stderr, "%s: %s\n", #call, ncmpi_strerror(status_));               \
-			MPI_Abort(MPI_COMM_WORLD, 1);                                              \
-		}                                                                                  \
-	} while (0)
+#include "pnetcdf_must.h"
 
 enum { HUNG = 3, SIZE = 100 };
 

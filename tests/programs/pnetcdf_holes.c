@@ -1,17 +1,6 @@
 /* 40 writes of 64 elements by index maps: in one piece, with holes in memory, in the file, and in both, 10 times each;
  * then 10 of an MPI datatype with holes. On any number of ranks. */
-#include <mpi.h>
-#include <pnetcdf.h>
-#include <stdio.h>
-
-#define MUST(call)                                                                                 \
-	do {                                                                                       \
-		const int status_ = (call);                                                        \
-		if (status_) {                                                                     \
-			fprintf(stderr, "%s: %s\n", #call, ncmpi_strerror(status_));               \
-			MPI_Abort(MPI_COMM_WORLD, 1);                                              \
-		}                                                                                  \
-	} while (0)
+#include "pnetcdf_must.h"
 
 enum { SIDE = 64, TIMES = 10 };
 
