@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from .client import Server, server
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Server]:
+    """A server of an empty directory, on a Unix socket."""
+    with server(tmp_path) as started:
+        yield started
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ import select
 import struct
 import threading
 import time
-from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 
@@ -28,12 +27,6 @@ TOKEN = b"0123456789abcdef" * 4
 STEPS = int(os.environ.get("FORWARD_LOCK_STEPS", "1500"))
 FLOCK = struct.Struct("hhqqi4x")  # struct flock of x86-64
 KINDS = {NONE: fcntl.F_UNLCK, SHARED: fcntl.F_RDLCK, EXCLUSIVE: fcntl.F_WRLCK}
-
-
-@pytest.fixture
-def served(tmp_path: Path) -> Iterator[Server]:
-    with server(tmp_path) as started:
-        yield started
 
 
 def claim(

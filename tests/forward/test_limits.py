@@ -1,0 +1,156 @@
+"""What one client may take of the server, and what a small request costs both."""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from .client import Refused, Server, resident, server
+from .wire import NUMBERS, ROOT, request
+
+FORWARD = ROOT / "build/bench/forward"
+FLAG = NUMBERS["flag"]
+NONBLOCKING, RETRY, PULL = FLAG["nonblocking"], FLAG["retry"], FLAG["pull"]
+WRITTEN = NUMBERS["level"]["written"]
+
+
+def test_a_client_that_does_not_read_holds_up_nobody(tmp_path: Path) -> None:
+    with server(tmp_path, "--pool", str(8 << 20), "--lease", "2") as served:
+        client, slow = served.client(), served.client()
+        handle = client.open("f")
+        client.write(handle, 0, bytes(4 << 20))
+        for _ in range(8):
+            slow.send("read", request("read", [handle, [(0, 4 << 20)]]))
+        for _ in range(10):
+            assert client.read(handle, (0, 1000)) == [bytes(1000)]
+        deadline = (
+            time.monotonic() + 60
+        )  # who takes nothing for a lease is closed, and its buffers are free again
+        while client.status()["pool_free_bytes"] < 8 << 20 and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert client.status()["pool_free_bytes"] == 8 << 20
+        assert resident(served.process.pid) < 200 << 20
+
+
+def test_many_idle_clients_take_little(served: Server) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4096), hard))
+    before = resident(served.process.pid)
+    clients = [served.client() for _ in range(1000)]
+    each = (resident(served.process.pid) - before) / len(clients)
+    assert each < 16 << 10
+    assert clients[-1].status()["clients"] == 1000
+    [client.close() for client in clients]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def requests_counted(tmp_path: Path, op: str, export: Path) -> tuple[Counter[str], Counter[str]]:
+    """System calls of the C client and of the server for 1,000 small requests, beyond those for none."""
+    counts = []
+    for requests in (0, 1000):
+        ours, theirs = tmp_path / "client.strace", tmp_path / "server.strace"
+        strace = ["strace", "-f", "-c", "-U", "name,calls", "-o"]
+        served = Server(export, "--unix", str(tmp_path / "s"), under=[*strace, str(theirs)])
+        words = [FORWARD, "round", served.addresses[0], op, "64", str(requests)]
+        subprocess.run([*strace, str(ours), *words], check=True, stdout=subprocess.DEVNULL)
+        os.kill(int(served.client().status()["pid"]), signal.SIGTERM)
+        served.process.wait(60)
+        counts.append([Counter(calls(path.read_text())) for path in (ours, theirs)])
+    (client, server), (client_more, server_more) = counts
+    return client_more - client, server_more - server
+
+
+def calls(summary: str) -> dict[str, int]:
+    """Of a summary of strace -c."""
+    lines = [line.split() for line in summary.splitlines()]
+    return {line[0]: int(line[1]) for line in lines if line[1:] and line[1].isdigit()}
+
+
+@pytest.mark.skipif(not shutil.which("strace"), reason="no strace: apt-get install strace")
+@pytest.mark.parametrize("op", ["write", "read", "getattr"])
+def test_a_small_request_costs_seven_system_calls_on_both_sides(tmp_path: Path, op: str) -> None:
+    """In memory; the server: wait, receive, access, send. The client: send, wait, receive."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as export:
+        client, server = requests_counted(tmp_path, op, Path(export) / "store")
+    # a client may be interrupted, and the server's clock ticks
+    assert client["total"] < 3 * 1000 + 100, client
+    assert server["total"] < 4 * 1000 + 100, server
+
+
+@pytest.mark.parametrize("op", ["write", "read", "getattr"])
+def test_a_small_request_lets_its_client_sleep_once(tmp_path: Path, op: str) -> None:
+    """What the server takes of the socket wakes nobody; the first two hundred requests are not asked for."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as export:
+        served = Server(Path(export) / "store", "--unix", str(tmp_path / "s"))
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_nvcsw
+        subprocess.run(
+            [FORWARD, "round", served.addresses[0], op, "64", "2000"],
+            check=True, stdout=subprocess.DEVNULL,
+        )  # fmt: skip
+        slept = resource.getrusage(resource.RUSAGE_CHILDREN).ru_nvcsw - before
+        served.process.kill()
+        served.process.wait(60)
+    assert slept < 2200 + 100
+
+
+def test_a_small_write_that_meets_nobody_is_written_at_once_and_once(tmp_path: Path) -> None:
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as export:
+        served = Server(Path(export) / "store", "--unix", str(tmp_path / "s"))
+        client, other = served.client(), served.client()
+        handle = client.open("f")
+        body = request("write", [handle, [(3, 4)]]) + b"once"
+        seq = client.send("write", body, flags=NONBLOCKING)
+        answer = client.reply(seq)[1]
+        assert answer == [4, WRITTEN]
+        assert other.write(handle, 3, b"more", flags=NONBLOCKING) == WRITTEN
+        client.send("write", body, seq=seq, flags=NONBLOCKING | RETRY)
+        assert client.reply(seq)[1] == answer  # as it was kept: it is not done again
+        assert other.read(handle, (0, 100)) == [b"\0\0\0more"]
+        counts = client.status()
+        assert (counts["writes"], counts["store_writes"], counts["repeated"]) == (2, 2, 1)
+        assert counts["pool_free_bytes"] == counts["pool_bytes"]
+        served.process.kill()
+        served.process.wait(60)
+
+
+def test_a_client_holds_its_share_of_the_pool_and_no_more(tmp_path: Path) -> None:
+    mib = 1 << 20
+    with server(tmp_path, "--pool", str(8 * mib), "--client-pool", str(mib)) as served:
+        greedy, other = served.client(), served.client()
+        handle = greedy.open("f")
+        body = [request("write", [handle, [(at * mib, mib)]]) for at in range(16)]
+        for one in body:
+            greedy.send("write", one, flags=PULL | NONBLOCKING)
+        free = other.status()["pool_free_bytes"]
+        while (now := other.status()["pool_free_bytes"]) != free:
+            free = now  # until it has asked for all that it will
+        assert 7 * mib <= free < 8 * mib
+        theirs = other.open("g")
+        written = other.write(theirs, 0, bytes(mib), pull=True, flags=NONBLOCKING)
+        assert written == 1  # accepted: there is room for it
+        data = random.Random(1).randbytes(mib)
+        _, (failed,), _ = greedy.reply(greedy.send("commit", request("commit", [handle, 3])), data)
+        assert failed == []
+        assert (served.export / "f").read_bytes() == data * 16
+        assert other.status()["pool_free_bytes"] == 8 * mib
+
+
+def test_a_client_has_a_bounded_number_of_open_files(tmp_path: Path) -> None:
+    with server(tmp_path, "--client-files", "3") as served:
+        client = served.client()
+        handles = [client.open(f"f{i}") for i in range(3)]
+        with pytest.raises(Refused, match="Too many open files"):
+            client.open("one-more")
+        served.client().open("of-another")
+        client.ask("release", handles[0])
+        client.open("one-more")
