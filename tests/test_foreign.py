@@ -6,6 +6,7 @@ import json
 import os
 import socket
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
@@ -127,7 +128,8 @@ def test_what_was_changed_is_not_written_through_a_link(tmp_path: Path) -> None:
     (run / "selections.jsonl").symlink_to(tmp_path / "made")
     with pytest.raises(RunError, match=r"selections\.jsonl"):
         manifest.keep_change(run, "selections.jsonl", 1, selection="[job]")
-    (run / f"run.json.{socket.gethostname()}.{os.getpid()}").symlink_to(tmp_path / "made")
+    writer = f"{socket.gethostname()}.{os.getpid()}.{threading.get_native_id()}"
+    (run / f".run.json.{writer}").symlink_to(tmp_path / "made")
     manifest.add(run, {"end_ns": 1})
     assert not (tmp_path / "made").exists() and manifest.read(run)["end_ns"] == 1
 

@@ -8,6 +8,7 @@ import fathom
 import pyarrow as pa
 import pytest
 from fathom.analysis import Source as AnySource
+from fathom.cache import files as cache_files
 from fathom.cache import statements
 from fathom.cache.statements import CachedStatements
 from fathom.cli import pack
@@ -79,7 +80,7 @@ def test_a_damaged_file_is_as_none(run: Path, damage: bytes) -> None:
 
 
 def test_there_are_only_so_many(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(statements, "FILES", 3)
+    monkeypatch.setattr(cache_files, "FILES", 3)
     for number in range(5):
         asked(run, f"select {number}")
     assert len(files(run)) == 3 and asked(run, "select 0") == 0

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fathom.errors import FathomError, UsageError
+from fathom.files import open_to_append
 from fathom.run import paths
-from fathom.run.files import open_to_append
 
 
 def job_of(named_job: str) -> str:

@@ -1,31 +1,22 @@
-"""Cached answers: the latest in memory; those of a whole run that took long also in files beside its tables, for
-whoever opens the run next."""
+"""Answers on one run: the latest in memory; those of the whole run that took long also in files beside its tables."""
 
-import contextlib
 import hashlib
 import json
-import os
 import platform
-import threading
 import time
-import weakref
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import fathom
 from fathom.analysis.findings import own_folder
+from fathom.cache.files import SLOW, CacheFolder
 from fathom.cache.fingerprint import fingerprint
+from fathom.cache.memory import Memory
 from fathom.run import paths
-from fathom.run.files import write_new
 
 #: Characters of answers that are held in memory for each run.
 HELD = 64 << 20
-#: Seconds from which on an answer is worth a file, and how many files there may be.
-SLOW, FILES = 0.1, 200
-# A request that waits for another of the same question looks so often whether it may give up, in seconds.
-LOOKS = 0.05
 FOLDER = "answers"
 
 
@@ -48,25 +39,9 @@ def to_json(answer: Any) -> str:
     return json.dumps(answer, allow_nan=False, separators=(",", ":"))
 
 
-class KeyedLocks:
-    """A lock for each key."""
-
-    def __init__(self) -> None:
-        """No key is locked."""
-        self._lock = threading.Lock()
-        self._locks: weakref.WeakValueDictionary[Hashable, Any] = weakref.WeakValueDictionary()
-
-    @contextlib.contextmanager
-    def of(self, key: Hashable, check: Callable[[], None]) -> Iterator[None]:
-        """Waits for one's turn as long as `check` raises nothing."""
-        with self._lock:
-            lock = self._locks.setdefault(key, threading.Lock())
-        while not lock.acquire(timeout=LOOKS):
-            check()
-        try:
-            yield
-        finally:
-            lock.release()
+def _room(answer: str | bytes) -> float:
+    """A tile takes none: it is quick to read, and the page holds it."""
+    return len(answer) if isinstance(answer, str) else float("inf")
 
 
 class CachedAnswers:
@@ -75,11 +50,10 @@ class CachedAnswers:
     def __init__(self, run: Path, reader: str | None = None, slow: float | None = None) -> None:
         """Files lie in a folder beside its tables; where that cannot be written to, there are none. `reader`: what
         `version` says, if it was asked; `slow`: seconds from which on an answer is worth a file (SLOW)."""
-        self._folder, self._slow = run / "tables" / FOLDER, SLOW if slow is None else slow
         self.fingerprint = fingerprint(run, reader or version())
-        self._held: OrderedDict[str, str] = OrderedDict()
-        self._lock = threading.Lock()
-        self._key_locks = KeyedLocks()
+        self._slow = SLOW if slow is None else slow
+        self._files = CacheFolder(run / "tables" / FOLDER, lambda: self.fingerprint)
+        self._memory = Memory(HELD, _room)
 
     def answer(
         self, key: str, is_whole: bool, make: Callable[[], Any], check: Callable[[], None]
@@ -93,59 +67,25 @@ class CachedAnswers:
         self, key: str, is_whole: bool, make: Callable[[], Any], check: Callable[[], None]
     ) -> str | bytes:
         """The same as JSON, or the bytes that it is."""
-        with self._key_locks.of(key, check):
-            text = self._lookup(key, is_whole)
-            return self._compute(key, is_whole, make) if text is None else text
+        compute = self._read_or_compute if is_whole else self._compute
+        answer: str | bytes = self._memory.get(key, lambda: compute(key, make), check)
+        return answer
 
     def peek(self, key: str) -> Any:
-        """The answer of the whole run that is there already, or None."""
-        text = self._lookup(key, True)
-        return None if text is None else json.loads(text)
+        """The answer of the whole run that is in a file already, or None."""
+        content = self._files.read(key)
+        return None if content is None else json.loads(content)
 
-    def _lookup(self, key: str, is_whole: bool) -> str | None:
-        with self._lock:
-            if key in self._held:
-                self._held.move_to_end(key)
-                return self._held[key]
-        text = self._read(key) if is_whole else None
-        if text:
-            self._hold(key, text)
-        return text
-
-    def _compute(self, key: str, is_whole: bool, make: Callable[[], Any]) -> str | bytes:
-        began = time.monotonic()
+    def _compute(self, _: str, make: Callable[[], Any]) -> str | bytes:
         answer = make()
-        if isinstance(answer, bytes):  # a tile: quick to read, and the page keeps it
-            return answer
-        took, text = time.monotonic() - began, to_json(answer)
-        self._hold(key, text)
-        if is_whole and took > self._slow:
-            self._write(key, text)
-        return text
+        return answer if isinstance(answer, bytes) else to_json(answer)
 
-    def _hold(self, key: str, text: str) -> None:
-        with self._lock:
-            self._held[key] = text
-            while sum(map(len, self._held.values())) > HELD:
-                self._held.popitem(last=False)
-
-    def _file(self, key: str) -> Path:
-        return self._folder / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
-
-    def _read(self, key: str) -> str | None:
-        """Nothing where it is not there, damaged, or of other tables."""
-        with contextlib.suppress(OSError, ValueError):
-            first, text = self._file(key).read_text(encoding="utf-8").split("\n", 1)
-            if json.loads(first) == [self.fingerprint, key]:
-                return text
-        return None
-
-    def _write(self, key: str, text: str) -> None:
-        """Made aside and moved over, so that a reader finds a whole file or none."""
-        file = self._file(key)
-        partial = file.with_name(f"{file.name}.{os.getpid()}")
-        with contextlib.suppress(OSError):
-            self._folder.mkdir(exist_ok=True)
-            if file.exists() or sum(1 for _ in self._folder.iterdir()) < FILES:
-                write_new(partial, f"{json.dumps([self.fingerprint, key])}\n{text}")
-                partial.replace(file)
+    def _read_or_compute(self, key: str, make: Callable[[], Any]) -> str | bytes:
+        content = self._files.read(key)
+        if content is not None:
+            return content.decode()
+        began = time.monotonic()
+        answer = self._compute(key, make)
+        if isinstance(answer, str) and time.monotonic() - began > self._slow:
+            self._files.write(key, answer.encode())
+        return answer

@@ -1,6 +1,5 @@
 """Tables that are made of a run's calls by whoever needs them first: is one there, and of these calls?"""
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 import duckdb
 import pyarrow.parquet as pq
 
+from fathom.files import replacing
 from fathom.run.database import quoted
 
 Watch = Callable[[duckdb.DuckDBPyConnection], None]
@@ -44,13 +44,9 @@ class Derived:
     def write(
         self, con: duckdb.DuckDBPyConnection, rows: str, options: str, made_of: str, file: Path
     ) -> None:
-        """Made aside and moved over, so that a reader finds a whole file or none."""
-        partial = file.with_name(f"{file.name}.{os.getpid()}")
-        try:
+        """The rows of a statement as the table's file, whole or not at all."""
+        with replacing(file) as partial:
             con.execute(
                 f"copy ({rows}) to {quoted(str(partial))} (format parquet, {options},"
                 f" kv_metadata {{'{self.key}': {quoted(made_of)}}})"
             )
-            partial.replace(file)
-        finally:
-            partial.unlink(missing_ok=True)

@@ -15,6 +15,8 @@ import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from fathom.files import replacing
+
 from . import generate
 from .hooks import is_statement
 from .load import load
@@ -122,18 +124,10 @@ def build(catalogue: Catalogue, runtime: Path, out: Path) -> None:
         place = Path(name)
         generate.generate(catalogue, place)
         (place / "probes.c").write_text(_whole(catalogue, place), encoding="utf-8")
-        partial = out.parent / f"{out.name}.{os.getpid()}"
-        command = [
-            *compiler(),
-            *FLAGS.split(),
-            f"-I{runtime}",
-            "-I.",
-            "probes.c",
-            "-o",
-            str(partial),
-        ]
-        compile_in(place, command, catalogue)
-        partial.replace(out)
+        includes = (f"-I{runtime}", "-I.")
+        with replacing(out) as partial:
+            words = [*compiler(), *FLAGS.split(), *includes, "probes.c", "-o", str(partial)]
+            compile_in(place, words, catalogue)
 
 
 def _whole(catalogue: Catalogue, place: Path) -> str:

@@ -7,13 +7,12 @@ examples:
 """
 
 import argparse
-import os
 import re
 import sys
-import tempfile
 from pathlib import Path
 
 from fathom.errors import FathomError, UsageError
+from fathom.files import replace_text
 from fathom.webapi.answers.session import Runs
 from fathom.webapi.report.document import document, template, words
 from fathom.webapi.report.payload import collect
@@ -61,11 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _write(path: Path, text: str) -> None:
     """Whole or not at all."""
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".fathom-report-")
-        with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
-            file.write(text)
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
+        replace_text(path, text.encode(errors="replace").decode())
     except OSError as error:
         raise FathomError(f"report: {path}: {error.strerror}") from error
 

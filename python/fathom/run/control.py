@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 
 from fathom.errors import NotARun, RunError
+from fathom.files import open_to_append, replace_text
 from fathom.run import engine, manifest, paths
 from fathom.run.directory import resolve
-from fathom.run.files import open_to_append
 from fathom.run.filter import asks_who_is_critical
 from fathom.run.rings import MAGIC, PAGE, RUN
 
@@ -97,9 +97,7 @@ class Node:
             fcntl.flock(lock, fcntl.LOCK_EX)
             with mmap.mmap(file.fileno(), PAGE) as page, memoryview(page).cast("Q") as numbers:
                 number = numbers[TUNED] + 1
-                partial = self.rings / f"tuned.{number}.new"
-                partial.write_text(compiled, encoding="utf-8")
-                partial.rename(self.rings / f"tuned.{number}")
+                replace_text(self.rings / f"tuned.{number}", compiled)
                 numbers[TUNED] = number
         return number
 

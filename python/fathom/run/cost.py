@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 from fathom.errors import FathomError
+from fathom.files import replace_text
 from fathom.run import paths
 from fathom.run.manifest import boot_id
 
@@ -79,9 +80,7 @@ def per_call() -> float | None:
         if cost <= 0:
             return None  # less than what else runs here takes: another time
         path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(f"cost.{os.getpid()}")
-        partial.write_text(json.dumps({"key": key, "nanoseconds": cost}), encoding="utf-8")
-        partial.replace(path)
+        replace_text(path, json.dumps({"key": key, "nanoseconds": cost}))
         return cost / 1e9
     except (OSError, ValueError, KeyError, subprocess.SubprocessError, FathomError):
         return None

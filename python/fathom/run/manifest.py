@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fathom.errors import DamagedRun, RunError, printable
-from fathom.run.files import open_to_append, write_new
+from fathom.files import open_to_append, replace_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -158,7 +158,5 @@ def add(run: Path, values: Manifest) -> None:
 
 
 def write(path: Path, content: Manifest) -> None:
-    """The file as a whole, made aside under a name that no other node makes."""
-    partial = path.with_name(f"{path.name}.{socket.gethostname()}.{os.getpid()}")
-    write_new(partial, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
-    partial.replace(path)
+    """The file as a whole, or not at all."""
+    replace_text(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")

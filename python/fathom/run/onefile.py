@@ -1,11 +1,11 @@
 """A run as one file: a zip with run.json and the tables in a folder of the run's name, so that `unzip` gives a
 run directory again. Streams stay where they are: what they say is in the tables."""
 
-import os
 import zipfile
 from pathlib import Path
 
 from fathom.errors import DamagedRun, FathomError
+from fathom.files import replacing
 from fathom.run.database import table_files
 from fathom.run.directory import SUFFIX
 
@@ -13,19 +13,16 @@ NONE = "not a run in one file, as fathom pack --one-file makes it"
 
 
 def write(run: Path, out: Path) -> None:
-    """Packs must be done. Made aside and moved over, so that a reader finds a whole file or none."""
+    """Packs must be done."""
     tables = table_files(run / "tables").values()
     parts = (part for pattern in tables for part in sorted(pattern.parent.glob(pattern.name)))
     files = [run / "run.json", *parts]
-    partial = out.with_name(f"{out.name}.{os.getpid()}")
     try:
-        with zipfile.ZipFile(partial, "w") as archive:
+        with replacing(out) as partial, zipfile.ZipFile(partial, "w") as archive:
             for file in files:
                 if file.exists():
                     archive.write(file, f"{run.name}/{file.relative_to(run)}")
-        partial.replace(out)
     except OSError as error:
-        partial.unlink(missing_ok=True)
         raise FathomError(f"{out}: {error.strerror}") from error
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from fathom.__main__ import main
-from fathom.cache import answers
+from fathom.cache import answers, files
 from fathom.cache.answers import CachedAnswers
 from fathom.cli import view
 from fathom.run import onefile
@@ -95,7 +95,7 @@ def test_a_damaged_file_is_worked_out_anew(run_directory: Path) -> None:
 
 def test_memory_and_files_are_bounded(run_directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answers, "HELD", 100)
-    monkeypatch.setattr(answers, "FILES", 3)
+    monkeypatch.setattr(files, "FILES", 3)
     worked, one = Worked(), CachedAnswers(run_directory)
     for number in range(20):
         one.answer(str(number), True, worked, go_on)

@@ -2,11 +2,11 @@
 
 import contextlib
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 from fathom.errors import FathomError, UsageError, printable
+from fathom.files import replacing
 
 
 def check(out: Path, anchor: str | None, force: bool) -> None:
@@ -33,46 +33,8 @@ def check(out: Path, anchor: str | None, force: bool) -> None:
 @contextlib.contextmanager
 def aside(out: Path, anchor: str | None) -> Iterator[Path]:
     """Where to write; moved to `out` at the end, removed after an error. Errors: FathomError for the system's."""
-    place = out.with_name(f".{out.name}.{os.getpid()}")
     try:
-        try:
-            if anchor:
-                place.mkdir()
+        with replacing(out, folder=anchor is not None) as place:
             yield place
-            _sync(place)
-            _move(place, out)
-        finally:
-            _remove(place)
     except OSError as error:
         raise FathomError(f"export: {printable(out)}: {error.strerror or error}") from error
-
-
-def _sync(place: Path) -> None:
-    """What a file system says only when data reach its disk is an error of ours as well."""
-    for file in [place] if place.is_file() else [one for one in place.rglob("*") if one.is_file()]:
-        handle = os.open(file, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
-
-def _move(place: Path, out: Path) -> None:
-    if not out.is_dir():
-        place.replace(out)
-        return
-    old = out.with_name(f"{place.name}.old")
-    out.rename(old)
-    try:
-        place.rename(out)
-    except OSError:
-        old.rename(out)
-        raise
-    shutil.rmtree(old)
-
-
-def _remove(place: Path) -> None:
-    if place.is_dir():
-        shutil.rmtree(place, ignore_errors=True)
-    else:
-        place.unlink(missing_ok=True)

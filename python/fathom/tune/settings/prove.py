@@ -11,6 +11,7 @@ from typing import Any
 
 from fathom.catalogue.knobs import Knob
 from fathom.errors import FathomError, RunError
+from fathom.files import replace_text
 from fathom.run import paths, programs
 from fathom.run.store import open_run
 from fathom.tune.settings.settings import catalogue
@@ -56,9 +57,7 @@ class StoredVerdicts:
     def keep(self, stack: Stack, verdict: Verdict) -> None:
         self.data.setdefault(stack.fingerprint, {})[verdict.knob] = asdict(verdict)
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = self.path.with_name(f"knobs.{os.getpid()}")
-        temporary.write_text(json.dumps(self.data, indent=1), encoding="utf-8")
-        temporary.replace(self.path)
+        replace_text(self.path, json.dumps(self.data, indent=1))
 
 
 def provable(knob: Knob) -> list[Stack]:

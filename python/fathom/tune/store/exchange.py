@@ -1,10 +1,10 @@
 """A store as a file to send: JSON, every entry checked when it comes in."""
 
 import json
-import os
 from pathlib import Path
 
 from fathom.errors import FathomError, UsageError
+from fathom.files import replace_text
 from fathom.tune.store.base import Base
 from fathom.tune.store.entry import Entry, of_data
 
@@ -15,12 +15,9 @@ def write(base: Base, path: Path) -> int:
     """All that the store has, whole or not at all; how many."""
     entries = base.entries()
     content = {"kind": KIND, "format": FORMAT, "entries": [entry.data() for entry in entries]}
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        temporary.write_text(json.dumps(content, indent=1), encoding="utf-8")
-        temporary.replace(path)
+        replace_text(path, json.dumps(content, indent=1))
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise FathomError(f"{path}: {error.strerror}") from error
     return len(entries)
 

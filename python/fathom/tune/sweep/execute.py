@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fathom.errors import FathomError, UsageError
+from fathom.files import replace_text
 from fathom.run import paths, programs
 from fathom.tune.sweep.plan import Plan, Point, Program
 
@@ -58,9 +59,7 @@ class Study:
     def _keep(self) -> None:
         rows = [vars(one) for one in self.done.values()]
         text = json.dumps({"format": 1, "runs": rows}, indent=1, ensure_ascii=False)
-        temporary = self.file.with_suffix(".new")
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(self.file)
+        replace_text(self.file, text)
 
     def path(self, run: str) -> Path:
         """Where a run is."""

@@ -17,6 +17,7 @@ import duckdb
 
 from fathom.cache.answers import FOLDER
 from fathom.cache.derived import Derived, Watch
+from fathom.files import replacing
 from fathom.run import database
 from fathom.run.database import quoted
 
@@ -79,12 +80,10 @@ def make(tables: Path, watch: Watch) -> bool:
 
 
 def _write(con: duckdb.DuckDBPyConnection, made_of: str, file: Path) -> None:
-    """Made aside and moved over, so that a reader finds a whole file or none."""
-    partial = file.with_name(f"{file.name}.{os.getpid()}")
     part = f"start // greatest(1, (select max(duration) from runs) // {PARTS})"
     columns = [f"{name}::aside.{name}s as {name}" if name in WORDS else name for name in COLUMNS]
     rows = f"select {', '.join(columns)}, start + duration as stop from calls"
-    try:
+    with replacing(file) as partial:
         con.execute(f"attach {quoted(str(partial))} as aside (storage_version 'latest')")
         con.execute(f"create temp table words as select distinct {', '.join(WORDS)} from calls")
         for name in WORDS:
@@ -94,10 +93,6 @@ def _write(con: duckdb.DuckDBPyConnection, made_of: str, file: Path) -> None:
         con.execute(f"create table aside.calls as {rows} order by {part}, process, start")
         con.execute(f"create table aside.made as select {quoted(made_of)} as made_of")
         con.execute("detach aside")
-        partial.replace(file)
-    finally:
-        for left in (partial, partial.with_name(f"{partial.name}.wal")):
-            left.unlink(missing_ok=True)
 
 
 def within(times: tuple[int, int]) -> str:

@@ -3,7 +3,6 @@
 import contextlib
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from itertools import chain, count
 from pathlib import Path
@@ -12,7 +11,8 @@ from typing import Any, TypeVar
 import duckdb
 import pyarrow as pa
 
-from fathom.cache.answers import CachedAnswers, KeyedLocks, version
+from fathom.cache.answers import CachedAnswers, version
+from fathom.cache.memory import Memory
 from fathom.errors import FathomError, UsageError
 from fathom.run import database
 from fathom.run.background import in_background
@@ -77,11 +77,7 @@ class OpenRun:
         # The copy has the program's calls only.
         self.by_time = not run.everything and by_time.attach(run.connection, run.path / "tables")
         self.now: dict[str, Any] | None = None  # while it runs (screens/now.py)
-        self._once: dict[Hashable, Any] = {}
-        self._locks: dict[Hashable, threading.Lock] = {}
-        self._lock = threading.Lock()
-        self._latest: OrderedDict[Hashable, pa.Table] = OrderedDict()
-        self._key_locks = KeyedLocks()
+        self._facts, self._latest = Memory(), Memory(HELD)
 
     def _new_cache(self) -> CachedAnswers:
         """Other answers where the run-time's rows are in."""
@@ -97,7 +93,7 @@ class OpenRun:
     def forget(self) -> None:
         """Of what it has answered: another run that it was compared with is another now."""
         self.answers = self._new_cache()
-        self._once.pop("all", None)
+        self._facts.forget("all")
 
     def sort(self, stop: Stop) -> None:
         """Makes the copy of its calls that answers on a part of the time are read from."""
@@ -110,27 +106,15 @@ class OpenRun:
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
         """What `make` gives, made by the first who asks; others of the same key wait for it."""
-        with self._lock:
-            lock = self._locks.setdefault(key, threading.Lock())
-        with lock:
-            if key not in self._once:
-                self._once[key] = make()
-            return self._once[key]  # type: ignore[no-any-return]
+        value: T = self._facts.get(key, make)
+        return value
 
     def latest(
         self, key: Hashable, make: Callable[[], pa.Table], check: Callable[[], None]
     ) -> pa.Table:
         """What `make` gives, made by the first who asks and held until others were asked for; who waits for it looks
         by `check` whether it may give up."""
-        with self._key_locks.of(key, check):
-            with self._lock:
-                table = self._latest.pop(key, None)
-            rows = make() if table is None else table
-            with self._lock:
-                self._latest[key] = rows
-                while len(self._latest) > HELD:
-                    self._latest.popitem(last=False)
-            return rows
+        return self._latest.get(key, make, check)
 
 
 class View:

@@ -1,0 +1,43 @@
+"""Cached answers as files beside a run's tables, for whoever opens the run next."""
+
+import contextlib
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from fathom.files import replace_bytes
+
+#: Seconds from which on an answer is worth a file, and how many files a folder may have.
+SLOW, FILES = 0.1, 200
+
+
+class CacheFolder:
+    """A file for each answer. Its first line has the fingerprint of what it was worked out from, and the key."""
+
+    def __init__(self, folder: Path, fingerprint: Callable[[], str]) -> None:
+        """Where the folder cannot be written to, nothing is stored."""
+        self._folder, self._fingerprint = folder, fingerprint
+
+    def read(self, key: str) -> bytes | None:
+        """None where it is not there, damaged, or worked out from other tables."""
+        with contextlib.suppress(OSError):
+            head, _, content = self._file(key).read_bytes().partition(b"\n")
+            if head == self._head(key):
+                return content
+        return None
+
+    def write(self, key: str, content: bytes) -> None:
+        """Stores an answer, unless the folder is full."""
+        file = self._file(key)
+        with contextlib.suppress(OSError):
+            self._folder.mkdir(exist_ok=True)
+            if not file.exists() and sum(1 for _ in self._folder.iterdir()) >= FILES:
+                return
+            replace_bytes(file, self._head(key) + b"\n" + content)
+
+    def _head(self, key: str) -> bytes:
+        return json.dumps([self._fingerprint(), key]).encode()
+
+    def _file(self, key: str) -> Path:
+        return self._folder / hashlib.sha256(key.encode(errors="surrogatepass")).hexdigest()[:32]

@@ -1,0 +1,80 @@
+"""Files that others may read or have prepared: written aside and moved over, never through a link that lies there."""
+
+import contextlib
+import errno
+import os
+import shutil
+import socket
+import stat
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+
+@contextlib.contextmanager
+def replacing(path: Path, folder: bool = False) -> Iterator[Path]:
+    """A name beside `path` to write to, an empty directory if `folder`. At the end it is moved to `path`, so that a
+    reader sees a whole file or the one before; after an error it is removed. No other node, process or thread has this
+    name. Errors: OSError, also those that a file system reports only when data reach its disk."""
+    writer = f"{socket.gethostname()}.{os.getpid()}.{threading.get_native_id()}"
+    partial = path.with_name(f".{path.name}.{writer}")
+    _remove(partial)
+    try:
+        if folder:
+            partial.mkdir()
+        yield partial
+        _sync(partial)
+        _move(partial, path)
+    finally:
+        _remove(partial)
+
+
+def replace_bytes(path: Path, content: bytes) -> None:
+    """The file with this content, whole or not at all. Errors: OSError."""
+    with replacing(path) as partial, partial.open("xb") as file:
+        file.write(content)
+
+
+def replace_text(path: Path, text: str) -> None:
+    """The same of a text, in UTF-8."""
+    replace_bytes(path, text.encode())
+
+
+def _sync(partial: Path) -> None:
+    for file in [partial] if partial.is_file() else filter(Path.is_file, partial.rglob("*")):
+        handle = os.open(file, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _move(partial: Path, path: Path) -> None:
+    if not partial.is_dir() or not path.is_dir():
+        partial.replace(path)
+        return
+    old = path.with_name(f"{partial.name}.old")
+    path.rename(old)
+    try:
+        partial.rename(path)
+    except OSError:
+        old.rename(path)
+        raise
+    shutil.rmtree(old)
+
+
+def _remove(partial: Path) -> None:
+    if partial.is_dir() and not partial.is_symlink():
+        shutil.rmtree(partial, ignore_errors=True)
+    else:
+        partial.unlink(missing_ok=True)
+
+
+def open_to_append(path: Path) -> int:
+    """A descriptor behind the end of a file that is there, or is made. A link, or what is no file, is an OSError."""
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    descriptor = os.open(path, flags, 0o666)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "is no regular file, so it is left alone", str(path))
+    return descriptor
