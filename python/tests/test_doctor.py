@@ -7,6 +7,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import tempfile
 import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -16,6 +17,8 @@ from fathom.__main__ import main
 from fathom.doctor import Finding, installation, machine, mpi, program, the_facts, traced
 from fathom.run import elf
 from fathom.run.launchers import starts_others
+from hypothesis import given
+from hypothesis import strategies as st
 
 pytestmark = pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
 ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="must be root")
@@ -229,6 +232,28 @@ def test_a_program_that_was_cut_off(tmp_path: Path) -> None:
         image = elf.read(cut)
         assert image is not None
         assert "nothing at all" not in image.imports | image.defines
+
+
+@pytest.fixture(scope="module")
+def whole_program(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    return build(tmp_path_factory.mktemp("whole"), "-g").read_bytes()
+
+
+@given(
+    edits=st.lists(st.tuples(st.integers(4, 63) | st.integers(-4096, -1), st.integers(0, 255))),
+    size=st.none() | st.integers(64, 16384),
+)
+def test_a_damaged_program_is_read_as_far_as_it_goes(
+    whole_program: bytes, edits: list[tuple[int, int]], size: int | None
+) -> None:
+    """Its header is at the front, its table of sections at the end."""
+    content = bytearray(whole_program[:size])
+    for place, byte in edits:
+        content[place % len(content)] = byte
+    with tempfile.NamedTemporaryFile() as file:
+        Path(file.name).write_bytes(content)
+        image = elf.read(Path(file.name))
+        assert image is None or "nothing at all" not in image.imports | image.defines
 
 
 def test_symbols_are_those_of_nm() -> None:
