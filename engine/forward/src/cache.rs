@@ -361,7 +361,8 @@ mod tests {
 	fn reads_are_what_a_plain_file_says_whatever_is_written_meanwhile() {
 		let (mut cache, mut file) = (Cache::new(8 << 20), vec![0; END as usize]);
 		let (mut fills, mut hits) = (Vec::<(u64, Vec<u8>)>::new(), 0);
-		let mut next = crate::test_rng::from(99);
+		let mut random = fastrand::Rng::with_seed(99);
+		let mut next = |below: u64| random.u64(..below);
 		for step in 0..30_000u64 {
 			let (offset, length) = (next(6) * (BLOCK / 2) + next(5), 1 + next(200));
 			match next(20) {

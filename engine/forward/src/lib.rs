@@ -47,8 +47,6 @@ mod sieving;
 mod store;
 mod striped;
 mod stripes;
-#[cfg(test)]
-mod test_rng;
 mod throttle;
 mod traced;
 mod upstream_store;

@@ -499,7 +499,8 @@ mod tests {
 	#[test]
 	fn the_order_is_that_of_a_list_in_which_all_are_asked() {
 		let (mut queue, mut plain) = (Queue::default(), Plain::default());
-		let mut next = crate::test_rng::from(12345);
+		let mut random = fastrand::Rng::with_seed(12345);
+		let mut next = |below: u64| random.u64(..below);
 		for seq in 0..20000 {
 			if next(10) < 5 {
 				let (from, length) = (next(200), 1 + next(8));
