@@ -10,7 +10,7 @@ import fathom
 import pytest
 from fathom.analysis import findings
 from fathom.pages.findings import sentence
-from fathom.pages.findings_page import examples, page
+from fathom.pages.findings_page import page
 from harness import mistakes, needs, paths
 
 # Of what is well done, nothing else may be said to lose more of the run time than this.
@@ -76,6 +76,6 @@ def test_every_finding_has_its_two_programs() -> None:
 
 
 def test_the_page_of_all_findings_is_of_now() -> None:
-    now = page(map(findings.read, findings.catalogue()), examples(mistakes.FOLDER))
+    now = page(map(findings.read, findings.catalogue()))
     document = (paths.ROOT / "docs" / "findings.md").read_text(encoding="utf-8")
-    assert document == now, "python -m fathom.pages.findings_page tests/findings > docs/findings.md"
+    assert document == now, "python -m fathom.pages.findings_page > docs/findings.md"

@@ -1,10 +1,10 @@
 -- title:  Chunks are moved for a part of what they hold
 -- layer:  hdf5
--- limit:  a dataset's raw data moved more than half as many bytes again as its calls asked for: chunks are larger than what is asked
---   for, or fall out of the cache before the rest of them is
+-- limit:  a dataset's raw data moved more than 1.5 times the bytes that its calls asked for. Chunks are too large, or fall out of
+--   the cache too early
 -- says:   {path}{dataset}: {n:count} calls asked for {asked:size} and {moves:count} accesses moved {moved:size}, {times:times} as much
 --   (chunks of {chunk}, cache of {cache}); {seconds:seconds} of the slowest process
--- lost:   those accesses, less the share of them that moves what was asked for
+-- lost:   those accesses, less the share that moves what was asked for
 -- sure:   0.8
 -- fix:    a chunk cache (H5Pset_chunk_cache) that holds all chunks one call touches, or chunks of the shape of the calls
 -- knob:   chunk_cache, chunk

@@ -1,9 +1,10 @@
 -- title:  Collective transfers that HDF5 makes independently
 -- layer:  hdf5
--- limit:  any collective H5Dread or H5Dwrite of which HDF5 itself says that it was broken up, and why
+-- limit:  HDF5 itself says that it made a collective H5Dread or H5Dwrite independent, and why
 -- says:   {path}{dataset}: {n:count} collective {what}s of {asked:size} in all became independent ones because of {why}; {moves:count}
 --   accesses; the slowest rank took {seconds:seconds}
--- lost:   the calls of the slowest rank, less the same bytes moved by {aggregators} aggregators in pieces of 16 MiB at the store's own cost
+-- lost:   the slowest rank's calls, less the same bytes moved by {aggregators} aggregators in pieces of 16 MiB at the store's
+--   cost
 -- sure:   0.8
 -- fix:    {fix}
 -- seen:   HighFive#623; h5py#1159; H5Pget_mpio_no_collective_cause

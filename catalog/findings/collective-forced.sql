@@ -1,11 +1,10 @@
 -- title:  Collective buffering where each rank has a stretch of its own
 -- layer:  mpiio
--- limit:  collective calls whose ranks do not interleave (ROMIO's own test: none begins before the one before it ends), and of
---   which fewer ranks than asked moved the bytes: sending them there gains nothing that each rank's own call would not
+-- limit:  collective calls whose ranks do not interleave (ROMIO's own test), while fewer ranks than asked moved the bytes.
+--   Sending them there gains nothing
 -- says:   {path}: {n:count} collective {what}s of {asked:size} in all went through {movers} of {ranks} ranks, though every rank asked for
 --   one stretch of its own; they took {seconds:seconds}, {io:seconds} of it reads and writes of the slowest rank
--- lost:   from the last rank's arrival to the last one's leave, less what the rank that asked for most would take by itself at the
---   store's own cost
+-- lost:   from the last rank's arrival to the last one's leave, less what the rank with most bytes would take alone
 -- sure:   0.8
 -- fix:    {todo}
 -- knob:   romio_cb_write, romio_cb_read = automatic; romio_no_indep_rw = false

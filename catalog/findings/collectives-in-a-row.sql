@@ -1,8 +1,7 @@
 -- title:  Collective calls one after another that could be one
 -- layer:  pnetcdf, hdf5, mpiio
--- limit:  four or more collective calls of one kind on one open file, between which less time passes than in such a call (median: a
---   rank that loses its processor makes one long): the program does nothing else there. Of three, two savings are within the
---   noise of ranks that arrive apart
+-- limit:  four or more collective calls of one kind on one open file, with less time between them than in one (median). Three are
+--   within the noise of ranks that arrive apart
 -- says:   {path}: {n:count} collective {what}s of {size:size} on average, up to {most:count} one right after another; they took
 --   {seconds:seconds}, about {each:seconds} each whatever their size
 -- lost:   what a call costs besides the store's time for its bytes (median), times the calls that are one too many

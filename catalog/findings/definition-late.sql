@@ -1,7 +1,7 @@
 -- title:  Data are moved to make room for a longer header
 -- layer:  netcdf, pnetcdf
--- limit:  a definition that ends by reading and writing back more than 64 KiB, more than a header of hundreds of variables takes:
---   data that lie behind it
+-- limit:  a definition ends by reading and writing back more than 64 KiB, more than a header of hundreds of variables: data
+--   behind it move
 -- says:   {path}: {op} read {read:size} and wrote them back further on; {seconds:seconds} of the slowest process
 -- lost:   those accesses of the slowest process
 -- sure:   0.9

@@ -1,8 +1,8 @@
 -- title:  Calls that fail
 -- layer:  posix
--- limit:  data that could not be read, written, synced or closed is a danger at the first call. Other calls (a file that is not there, a
---   name that is taken) are how programs look for things: those count by their time, from 16 on. What only says "not now" is left out.
---   Of libraries (HDF5, netCDF, PnetCDF, MPI-IO) only data count, where no system call inside the call failed: that one is said then.
+-- limit:  data that could not be read, written, synced or closed: a danger at the first call. Other failed calls count by their
+--   time, from 16 on: programs look for files so. What only says "not now" is left out. Of libraries only data count, where no
+--   system call inside failed
 -- says:   {op} of {path} failed {times}: {reason}; {seconds:seconds} of the slowest process
 -- lost:   time in failed calls of the slowest process; null where data are at stake
 -- sure:   0.9

@@ -1,10 +1,10 @@
 -- title:  Few ranks move what all ranks ask for
 -- layer:  mpiio
--- limit:  two-phase collective calls that would keep at least twice as many ranks busy, each with a piece that takes longer to move
---   than to wait for (`half`, shared/store.sql)
+-- limit:  two-phase calls that would keep at least twice as many ranks busy, each with a piece larger than `half`
+--   (shared/store.sql)
 -- says:   {path}: {n:count} collective {what}s of {asked:size} in all by {ranks} ranks were moved by {movers} of them; the slowest
 --   of these took {io:seconds}
--- lost:   the share of the aggregators' reads and writes that the store's own cost says {want} ranks would not need
+-- lost:   the share of the aggregators' reads and writes that {want} ranks would not need at the store's cost
 -- needs:  calls, ranks
 -- sure:   0.5
 -- fix:    more aggregators: {want} instead of {movers}, where the store serves several ranks of a node as fast as one

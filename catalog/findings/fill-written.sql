@@ -1,7 +1,7 @@
 -- title:  Fill values are written, and then the data over them
 -- layer:  hdf5, netcdf
--- limit:  any raw data that the library writes while datasets are made or grow, or a definition ends: nobody asked for it. Of a
---   netCDF definition what is beyond 64 KiB, more than a header of hundreds of variables takes, and was not read there before (definition-late)
+-- limit:  any raw data that the library writes while datasets are made or grow, or a definition ends. Of a netCDF definition only
+--   what is beyond 64 KiB and was not read there before
 -- says:   {path}: {size:size} of fill values were written in {op}; the slowest process took {seconds:seconds}. The program then wrote
 --   {data:size} of data
 -- lost:   those writes of the slowest process; the others wait for it

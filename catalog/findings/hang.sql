@@ -1,14 +1,14 @@
 -- title:  Ranks wait in a collective call for others that never came
 -- layer:  mpiio
--- limit:  the run ended (it was killed, or cut) while ranks were in a collective call on a file that other ranks of the file never began, for
---   1 s at least, and three times as long as ranks of this run ever waited for each other before: who is late has come by then. A rank that
---   is in a read or write inside waits for storage, not for ranks. Of an open nobody knows yet whose it is, and of a call of HDF5 or netCDF
---   that is still open not whether it is collective: there two ranks must wait, and no such call on what it is on may have been independent
+-- limit:  the run ended while ranks were in a collective call that others of the file never began. They waited 1 s at least, and
+--   three times the longest wait before. A rank inside a read or write waits for storage and does not count. An open, or an
+--   unfinished call of HDF5 or netCDF, counts if two ranks wait and none such was independent
 -- says:   {waiting:ranks_of} {wait} in {call}{of}{line} since {since:seconds}, for {seconds:seconds} until the end; {absent:ranks_of} never
 --   came: {last}
 -- lost:   from the first waiting rank's begin of the call to the end of the last
 -- sure:   0.9
--- fix:    let all ranks of the file's communicator make the call, or none: look for a return, an error or a branch of {absent:ranks_of} before it
+-- fix:    let all ranks of the file's communicator make the call, or none. Look for a return, an error or a branch of
+--   {absent:ranks_of} before it
 -- seen:   Open MPI#7414; netcdf-c#1831; PnetCDF#238; UnifyFS#762
 with open_at_end as materialized ({open_at_end}),
 asked as (

@@ -1,10 +1,9 @@
 -- title:  A selection of HDF5 is moved piece by piece
 -- layer:  hdf5
--- limit:  independent transfers of raw data that make 8 accesses or more each, smaller than `half`, the size at which the store spends as
---   long waiting as moving the bytes (shared/store.sql): HDF5 makes one for each stretch of the file, a collective transfer hands all of
---   them to MPI-IO at once. Fewer are what a few rows or chunks take
+-- limit:  independent transfers of raw data that make 8 accesses or more each, smaller than `half` (shared/store.sql). HDF5 makes
+--   one for each stretch of the file; a collective transfer hands all of them to MPI-IO at once
 -- says:   {path}: {n:count} independent {what}s of {size:size} by {who} became {moves:count} accesses of {piece:size}; {seconds:seconds} of the slowest
--- lost:   the transfers of the slowest process, less the same bytes in one access for each call, at least, of 16 MiB at the store's own cost
+-- lost:   the slowest process's transfers, less the same bytes in one access per call, or pieces of 16 MiB, at the store's cost
 -- sure:   0.8
 -- fix:    {mend}
 -- knob:   H5Pset_dxpl_mpio

@@ -1,6 +1,6 @@
 -- title:  Hints that were asked for and are not in force
 -- layer:  mpiio
--- limit:  any: a hint that does nothing is a mistake, or the library is not the one that it was meant for
+-- limit:  any: a hint that does nothing is a mistake, or meant for another library
 -- says:   {path}: {what}
 -- lost:   not known: a danger
 -- sure:   0.9

@@ -1,7 +1,7 @@
 -- title:  Reading or writing and computing take turns
 -- layer:  posix
--- limit:  between two reads or writes of a thread it computes: of each pair the shorter one could run beside the other. Time in other
---   calls (opens, syncs, locks, messages) is no computing, and other threads than the first may only wait for it; 8 turns at least, of 50 us and more
+-- limit:  a thread computes between its reads or writes: 8 turns at least, of 50 us and more. The shorter of each pair could run
+--   beside the other. Time in other calls is no computing
 -- says:   {path}: {n:count} turns of {who}: {what} {each:seconds}, then something else for {gap:seconds}, on average
 -- lost:   of the slowest thread, the sum of the shorter of each access and the gap before it
 -- sure:   0.5

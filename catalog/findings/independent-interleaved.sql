@@ -1,12 +1,11 @@
 -- title:  Independent calls of ranks whose pieces lie between one another's
 -- layer:  mpiio
--- limit:  independent calls of several ranks on one file, whose pieces are apart and whose stretches overlap, so that a collective
---   call has one stretch of what they have in pieces; as many calls by each rank, so that it can be made
+-- limit:  independent calls of several ranks on one file whose stretches overlap while their pieces do not. Each rank makes as
+--   many calls, so a collective call is possible
 -- says:   {path}: {n:count} independent {what}s by {ranks} ranks ask for {asked:size} in pieces between one another's; {moves:count} system
 --   calls moved {moved:size}; the slowest rank took {seconds:seconds}
--- lost:   the accesses and locks below the calls of the slowest rank, less the same bytes moved by {aggregators} aggregators in pieces of
---   16 MiB at the store's own cost, and sent to them at the rate of this run's own exchanges, where it has any; what the library itself
---   takes to find and copy the pieces stays, since a collective call has to do the same
+-- lost:   accesses and locks below the slowest rank's calls, less the same bytes sent to {aggregators} aggregators and moved in
+--   pieces of 16 MiB. The exchange is taken at this run's own rate
 -- needs:  calls, ranks
 -- sure:   0.7
 -- fix:    MPI_File_{what}_all (HDF5: H5Pset_dxpl_mpio collective; netCDF: nc_var_par_access NC_COLLECTIVE; PnetCDF: the _all calls)

@@ -1,10 +1,8 @@
 -- title:  Accesses are slow while the node is loaded
 -- layer:  node
--- limit:  loaded: of an interval between two samples more than 90 % of the processors' time was used, or tasks waited for processors, for
---   memory for 20 % of it and more, or a disk was busy for 80 %, or an interface carried more than half of the most that it
---   carried in the run, and 12.5 MB/s, a tenth of what the slowest usual one can (of files on local file systems that is not asked).
---   Accesses of the same size and file then take 2 times as long as in the other intervals: what mere chance gives stays
---   below. 20 accesses of each kind, 1 % of the run and 10 ms
+-- limit:  accesses of one size and file take 2 times as long in loaded intervals as in others: 20 of each kind at least. Loaded:
+--   processors above 90 % busy, tasks waiting for them, or for memory for 20 %. Or a disk 80 % busy, or an interface above 12.5
+--   MB/s and half of its most
 -- says:   on {host}, {n:count} accesses made while {what} ({share:percent} of the I/O time) took {times:times} as long as the same at other times:
 --   {seconds:seconds} of the slowest process instead of {expected:seconds}
 -- lost:   their time less that of the same accesses in calm intervals, of the process that lost most

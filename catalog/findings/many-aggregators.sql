@@ -1,11 +1,10 @@
 -- title:  More aggregators than the store serves at once
 -- layer:  mpiio
--- limit:  two or more ranks moved pieces of which the store's latency is the larger part (shared/store.sql), and the last of them took so
---   much longer than the first that the store must have served them one after another: more than chance (1.5 times) and more
---   than half of their number (0.6; one after another it is their number)
+-- limit:  two or more ranks moved pieces smaller than `half` (shared/store.sql), and the store served them one after another. The
+--   last took more than 1.5 times the first, and more than 0.6 times their number
 -- says:   {path}: {n:count} collective {what}s of {asked:size} in all were made by {movers} aggregators in pieces of {piece:size}; the fastest
 --   took {least:seconds} in all, the slowest {io:seconds}
--- lost:   reads and writes of the slowest aggregator, less those of {want} aggregators at what the fastest one's show of the store
+-- lost:   reads and writes of the slowest aggregator, less those of {want} aggregators at the fastest one's cost
 -- needs:  calls, ranks
 -- sure:   0.6
 -- fix:    fewer aggregators: {want} instead of {movers}

@@ -1,9 +1,8 @@
 -- title:  Many files: more time with names than they are worth
 -- layer:  posix
--- limit:  a process handles 16 files or more of one kind (their names differ by numbers): fewer are a program's usual few. What that
---   costs is measured
+-- limit:  a process handles 16 files or more whose names differ by numbers; fewer are usual
 -- says:   {path}: {files:count} files, {calls_made:count} opens, closes, stats, removals and the like by {who}; {seconds:seconds} of the slowest
--- lost:   that time of the slowest process, less its longest call, which may only have lost its processor, and one file's share of the rest
+-- lost:   that time of the slowest process, less its longest call and one file's share of the rest
 -- sure:   0.7
 -- fix:    one file for many records (HDF5, a container), opened once; look names up once, not before each use
 -- needs:  counters

@@ -5,7 +5,7 @@
 -- lost:   those writes of the slowest rank, less two accesses for each flush at the store's latency
 -- sure:   0.8
 -- fix:    H5Pset_coll_metadata_write(fapl, 1): ranks write what has changed together. All ranks must make the calls that change
---   metadata in the same order, as parallel HDF5 asks anyway
+--   metadata in the same order
 -- knob:   coll_metadata_write
 -- seen:   HDFGroup/hdf5#265; openPMD/openPMD-api#1129; HighFive#620
 with collective as (

@@ -1,7 +1,7 @@
 -- title:  Many ranks open, look up or remove at the same moment
 -- layer:  posix
--- limit:  calls on names of one directory by half of the ranks and at least 2, of which on average two and more are under way at a
---   time, and whose mean takes twice the shortest: alone they would be quick
+-- limit:  half of the ranks, at least 2, call on names of one directory, on average two at a time. The mean call takes twice the
+--   shortest
 -- says:   {directory}: {ranks:count} ranks made {n:count} calls like {op}, {most:count} of them within {window:seconds}; a mean one took
 --   {mean:seconds}, the shortest {shortest:seconds}; {seconds:seconds} of the slowest rank
 -- lost:   time of the slowest rank in these calls, less as many of the shortest

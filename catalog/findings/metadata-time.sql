@@ -1,15 +1,14 @@
 -- title:  HDF5 is busy with metadata
 -- layer:  hdf5
--- limit:  metadata takes a process longer than the raw data of the same file: then objects are too small for what describes them. The
---   ten accesses that opening, making and closing a file take anyway (superblock, root group: header, heap, B-tree, node) are
---   left out. Writes of metadata by several ranks are metadata-every-rank's
+-- limit:  metadata take a process longer than the raw data of the same file: its objects are too small. Ten accesses that each
+--   file takes anyway are left out
 -- says:   {path}: {n:count} {what}s of metadata, {size:size} on average, took {seconds:seconds} of one process; its raw data
 --   {raw:seconds}
--- lost:   those accesses of the slowest process and those of its raw data, which become fewer with them, less the same bytes in pieces of
---   1 MiB at the store's own cost, and ten accesses
+-- lost:   those accesses of the slowest process and its raw data's. Less the same bytes in pieces of 1 MiB, and ten accesses, at
+--   the store's cost
 -- sure:   0.6
--- fix:    fewer and larger objects (one dataset of many rows instead of many datasets; attributes in one compound), or metadata in
---   pages: H5Pset_file_space_strategy(PAGE) with H5Pset_page_buffer_size (serial); when all ranks read it, H5Pset_all_coll_metadata_ops
+-- fix:    fewer and larger objects (one dataset of many rows, attributes in one compound). Or metadata in pages:
+--   H5Pset_file_space_strategy(PAGE) with H5Pset_page_buffer_size (serial). When all ranks read it: H5Pset_all_coll_metadata_ops
 -- knob:   file_space_strategy, page_buffer_size, meta_block_size, all_coll_metadata_ops
 -- seen:   HDF5 User's Guide, metadata caching; Latham et al., volume reads: HDF5 made many small metadata reads
 with shared as (

@@ -1,7 +1,7 @@
 -- title:  One rank does the I/O, the others wait
 -- layer:  posix
--- limit:  one rank moves 95 % of the bytes: the rest are headers and logs, which one rank writes best. Bytes are those that
---   its own calls asked for, so that the aggregator of a collective call is none. Said when it loses 1 % of the run and 10 ms
+-- limit:  one rank moves 95 % of the bytes that the program's own calls ask for; the rest are headers and logs. So an aggregator
+--   does not count
 -- says:   rank {rank} moved {share:percent} of the {bytes:size} that the ranks read and wrote, in {seconds:seconds}{unheard}[; half of
 --   the other {others:count} waited {waited:seconds} and longer]
 -- lost:   that rank's I/O time less its equal share, at most what the other ranks waited (median)

@@ -1,8 +1,8 @@
 -- title:  A file is opened and closed again and again
 -- layer:  posix
--- limit:  the same process opened a file 4 times or more: to make it, to read it back and to append once are 3 good reasons
+-- limit:  one process opened a file 4 times or more: to make it, read it back and append once are 3 good reasons
 -- says:   {path}: opened {opens:count} times by {who}; {seconds:seconds} in opens and closes of the slowest
--- lost:   opens and closes of the slowest process, but for the longest ones of each file: the first, which must be
+-- lost:   opens and closes of the slowest process, but for the longest ones of each file
 -- sure:   0.9
 -- fix:    open once, keep the descriptor or stream until the last use
 -- needs:  counters

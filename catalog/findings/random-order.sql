@@ -1,11 +1,11 @@
 -- title:  Accesses in random order
 -- layer:  posix
--- limit:  accesses that do not begin where the one before ended take half as long again as those of this run that do, of the same
---   directory, direction and size (or larger ones); fewer than 16, or less slow, is chance
+-- limit:  accesses out of order take 1.5 times as long as those in order of the same directory, direction and size or larger. 16
+--   at least
 -- says:   {path}: {n:count} {what}s of {size:size} on average go back or jump ahead and take {each:seconds} each; in order they take {other:seconds}
 -- lost:   what those of the slowest thread took more
 -- sure:   0.7
--- fix:    sort the accesses by offset before they are made, or read a larger piece once and pick from it in memory; a layout of the
---   file in the order of use
+-- fix:    sort the accesses by offset, or read a larger piece once and pick from it in memory. Or lay the file out in the order
+--   of use
 -- seen:   Carns et al. 2011 (Darshan: sequential, consecutive); drishti P11, P13 count them without their cost
 select * exclude (mistake) from {dearer} where mistake = 'order'

@@ -1,11 +1,11 @@
 -- title:  Writes that read first
 -- layer:  mpiio
--- limit:  any read below a write of MPI-IO: data sieving (independent) or a collective buffer with holes; each stretch is locked, read,
---   changed and written whole. Only what this costs more than writing the pieces one by one is lost, where their number is known
+-- limit:  any read below a write of MPI-IO: data sieving, or a collective buffer with holes. Each stretch is locked, read,
+--   changed and written whole
 -- says:   {path}: {n:count} {how} writes of {asked:size} in all read {read:size} and wrote {written:size}; the slowest rank took
 --   {io:seconds} in reads and writes and {locking:seconds} waiting for locks
--- lost:   reads, writes and locks of the slowest rank, less its pieces written one by one at the store's own cost; where the pieces or
---   the latency of the store are not known, less its bytes
+-- lost:   reads, writes and locks of the slowest rank, less its pieces written one by one at the store's cost. Where pieces or
+--   latency are not known, less its bytes
 -- sure:   0.7
 -- fix:    fill the holes by a collective write of all ranks, or write whole stretches; where pieces are large, no data sieving of writes
 -- knob:   romio_ds_write=disable

@@ -1,13 +1,12 @@
 -- title:  The same bytes are read again
 -- layer:  posix
--- limit:  a process asks for an offset and size that it has asked for before, of a file that nobody wrote in between;
---   what that costs is measured, so no share is needed
+-- limit:  a process asks for an offset and size that it has read before, of a file that nobody wrote in between
 -- says:   {path}: {again:count} of {n:count} reads by {who} ask for bytes that the process has read before, {size:size} in all;
 --   {seconds:seconds} of the slowest
--- lost:   of bytes read n times, (n - 1) / n of the time that these reads took; of the slowest process, shared out to its threads
+-- lost:   of bytes read n times, (n - 1) / n of the time of these reads, of the slowest process
 -- sure:   0.8
--- fix:    keep in memory what is read again, or read it in the order in which it is used; in HDF5 a chunk cache that holds the
---   chunks in use (H5Pset_chunk_cache)
+-- fix:    keep in memory what is read again, or read it in the order of its use. In HDF5 a chunk cache for the chunks in use
+--   (H5Pset_chunk_cache)
 -- seen:   Darshan's analyses meant it (drishti P09, P10), with the comparison turned round
 with threads as (
 	select process, file, count(distinct stream) as threads from {accesses} where kind = 'read' group by process, file

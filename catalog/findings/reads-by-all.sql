@@ -1,9 +1,8 @@
 -- title:  Every rank reads the same bytes
 -- layer:  posix
--- limit:  two ranks or more ask for the very same offset and size; what that costs is measured, so no share is needed
+-- limit:  two ranks or more ask for the same offset and size
 -- says:   {path}: {ranks:count} ranks read the same {size:size}, {seconds:seconds} of the slowest
--- lost:   of bytes that m ranks read, (m - 1) / m of what the first reading of them took the slowest rank: each could read its part
---   and get the rest from the others
+-- lost:   of bytes that m ranks read, (m - 1) / m of what the first reading took the slowest rank
 -- needs:  calls, ranks
 -- sure:   0.5
 -- fix:    read with a collective call, or one rank reads and broadcasts; in HDF5 collective metadata reads (H5Pset_all_coll_metadata_ops)

@@ -1,13 +1,13 @@
 -- title:  A variable is strewn over the file, record by record
 -- layer:  netcdf, pnetcdf
--- limit:  calls on a variable with an unlimited dimension, of several records at once, in a file in the classic form with other such
---   variables: between two of its records lie theirs
+-- limit:  calls on several records of a variable at once, in a file of the classic form with other record variables: theirs lie
+--   between
 -- says:   {path}: {n:count} {what}s of several records of {variable} asked for {asked:size}; {moves:count} accesses moved {moved:size}; the
 --   slowest process took {seconds:seconds}
--- lost:   those accesses of the slowest process, less the same bytes in one stretch at the store's own cost
+-- lost:   those accesses of the slowest process, less the same bytes in one stretch at the store's cost
 -- sure:   0.7
--- fix:    give the variable a fixed dimension (then it lies in one stretch), a file of its own, or move all variables of a record
---   together (PnetCDF: iput or iget of each, one wait_all)
+-- fix:    give the variable a fixed dimension, or a file of its own. Or move all variables of a record together (PnetCDF: iput or
+--   iget of each, one wait_all)
 -- seen:   Latham et al., parallel volume rendering of netCDF; Gao et al. 2009
 with variable as (
 	select object, file, name, process, count(*) over (partition by process, file) as others

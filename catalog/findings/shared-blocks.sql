@@ -1,8 +1,7 @@
 -- title:  Writers share a block or stripe
 -- layer:  posix
--- limit:  writes that begin or end within a stripe, or a block of 4,096 bytes where stripes are not known, that another process writes too:
---   it has to be locked, called back, read and written again. They are said when they take half as long again as this run's other writes of
---   their size to that directory; 16 at least
+-- limit:  writes that begin or end within a stripe (or 4,096 bytes) that another process writes too. They take 1.5 times as long
+--   as others of their size and directory; 16 at least
 -- says:   {path}: {n:count} writes of {size:size} on average by {processes:count} processes end in {blocks:count} pieces of {block:size} that others
 --   write too, and take {each:seconds} each; others {other:seconds}
 -- lost:   what those of the slowest process took more

@@ -1,11 +1,11 @@
 -- title:  Threads or processes share one file position
 -- layer:  posix
--- limit:  two or more threads of a process, or a process and its children, seek on the same descriptor and then read or write where it stands.
---   Any of these may move the position between another's two calls, so they wait for one another, or touch other bytes than they mean
+-- limit:  threads, or a process and its children, seek on one descriptor and then read or write where it stands. They wait for
+--   one another, or touch wrong bytes
 -- says:   {path}: {who} seek on one descriptor, {seeks:count} times, and read or write where it stands, {n:count} times{raced}; one after
 --   another that took {seconds:seconds}, the slowest alone {own:seconds}
--- lost:   the time in which any of them was between its seek and the end of its access, less the accesses of the slowest: with positions
---   of their own they go on side by side, if the store serves several at once. Null where they are so already, which they do at their peril
+-- lost:   the time in which any was between its seek and the end of its access, less the slowest's accesses. Null where they run
+--   side by side already
 -- sure:   0.6
 -- fix:    pread and pwrite, which take the offset and leave the position alone, without the lock; or a descriptor of its own for each
 -- seen:   POSIX.1-2017, 2.9.7; Linux 3.14 locks the position for each read and write

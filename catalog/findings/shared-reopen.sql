@@ -1,9 +1,8 @@
 -- title:  A shared file is opened and closed again and again
 -- layer:  mpiio, hdf5, netcdf
--- limit:  a process opened a file 4 times or more through its I/O library: to make it, to read it back and to append once are 3 good
---   reasons. Such an open is a step of all ranks together, with its own reads and writes of what the library keeps in the file
+-- limit:  a process opened a file 4 times or more through its I/O library. Each such open is a step of all ranks together
 -- says:   {path}: opened {opens:count} times by each of {ranks} processes ({op}); {seconds:seconds} in opens and closes of the slowest
--- lost:   opens and closes of the slowest process, but for the longest ones of each file: the first, which must be
+-- lost:   opens and closes of the slowest process, but for the longest ones of each file
 -- sure:   0.8
 -- fix:    open once and close after the last use; H5Fflush, nc_sync or MPI_File_sync where others must see the data before
 -- needs:  counters

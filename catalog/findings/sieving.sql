@@ -1,9 +1,9 @@
 -- title:  Reads of much more than was asked for
 -- layer:  mpiio
--- limit:  independent reads of MPI-IO below which half as many bytes again were read: data sieving. It is right where pieces are
---   many and near; said where reading them one by one would be faster at the store's own cost
+-- limit:  independent reads of MPI-IO below which 1.5 times their bytes were read. Reading the pieces one by one would be faster
+--   at the store's cost
 -- says:   {path}: {n:count} reads of {asked:size} in all, in {pieces:count} pieces, read {moved:size}; the slowest rank took {io:seconds}
--- lost:   reads of the slowest rank, less the same pieces read one by one at the store's own cost
+-- lost:   reads of the slowest rank, less the same pieces read one by one at the store's cost
 -- sure:   0.8
 -- fix:    no data sieving of reads; or a collective read, where the ranks' pieces fill the holes
 -- knob:   romio_ds_read=disable, ind_rd_buffer_size

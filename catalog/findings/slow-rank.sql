@@ -1,9 +1,8 @@
 -- title:  A rank is slower than the others at the same accesses
 -- layer:  node
--- limit:  its accesses take twice as long as those of the same size and kind on the same server take the median process, and
---   1.5 times as long as three quarters of the processes': on shared nodes less comes and goes. Its typical access (geometric mean)
---   takes 1.5 times as long as theirs, so that a pause in one access is none. At least three processes must have made
---   them, else nobody knows which is the slow one. Said when it loses 1 % of the run and 10 ms
+-- limit:  a rank's accesses take twice the median process's time, and 1.5 times that of three quarters of them. Its typical
+--   access (geometric mean) takes 1.5 times theirs. Compared are accesses of one size, kind and server, of at least three
+--   processes
 -- says:   {who} on {host} took {times:times} as long as others for the same {n:count} accesses: {seconds:seconds} instead of {expected:seconds}
 -- lost:   its time less that of as many accesses of the median process
 -- sure:   0.7

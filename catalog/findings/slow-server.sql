@@ -1,12 +1,10 @@
 -- title:  A server is slower than the others
 -- layer:  server
--- limit:  what it is asked takes twice as long as the same (function, size within a factor of 4) takes the median server, of two the
---   other one, also without its longest call: directories and servers of one system differ by less, and one call may only have lost its
---   processor. Said when it loses 1 % of the run and 10 ms. Where servers are not traced, a directory stands for one. Of a traced one the
---   reason is the largest of its disk, its queue and the way to it, which took a third of the time or more that its clients waited: less of
---   three parts is no reason
+-- limit:  a server takes twice the median one's time (of two: the other's) for the same functions and sizes, also without its
+--   longest call. A directory stands for a server that is not traced. Of a traced one the reason is the largest of disk, queue
+--   and network, from a third of the wait on
 -- says:   {server}: {calls_made:count} calls took {seconds:seconds}, {times:times} as long as elsewhere ({expected:seconds}); {why}
--- lost:   the time of the process that lost most on it, less what its calls take the usual server
+-- lost:   the time of the process that lost most on it, less what its calls take on the usual server
 -- sure:   0.7
 -- fix:    {mend}
 -- needs:  counters

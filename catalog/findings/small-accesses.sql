@@ -1,12 +1,11 @@
 -- title:  Small accesses, one after the other
 -- layer:  posix
--- limit:  accesses smaller than `half`, the size at which this run's own store spends as long waiting as moving the bytes
---   (shared/store.sql): below it an access is mostly latency. Only those that begin where the one before ended, or behind
---   it: they can be made together. Made by the program itself; those inside a library are that library's to mend.
+-- limit:  the program's own accesses smaller than `half` (shared/store.sql): mostly latency. Each is at or behind the end of the
+--   one before, so they can be joined
 -- says:   {path}: {n:count} {what}s of {size:size} on average by {who}; each waits {latency:seconds} and moves its
 --   bytes in {moving:seconds}
--- lost:   what the slowest thread's took, at most latency and bytes at the store's own cost, less the same bytes in pieces nine
---   times as large as `half` (a tenth of it latency), at most 16 MiB
+-- lost:   the slowest thread's accesses, less the same bytes in pieces of nine times `half`, at most 16 MiB. Accesses count at
+--   most at the store's cost
 -- sure:   0.9
 -- fix:    gather them in a buffer and {what} pieces of {piece:size}; where ranks share the file, by a collective call
 -- needs:  counters

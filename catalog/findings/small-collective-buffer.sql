@@ -1,11 +1,10 @@
 -- title:  A collective buffer so small that calls go in many rounds
 -- layer:  mpiio
--- limit:  an aggregator makes more system calls per collective call than pieces of 16 MiB, ROMIO's default, would need; each round is
---   an exchange among all ranks and an access
+-- limit:  an aggregator makes more system calls per collective call than pieces of 16 MiB, ROMIO's default, would need
 -- says:   {path}: {n:count} collective {what}s of {asked:size} in all were made in pieces of {piece:size}: {rounds:count} rounds instead of
 --   {enough:count}
--- lost:   the latency of the accesses, and the exchange of the rounds, that pieces of 16 MiB would not need; a call exchanges what its
---   ranks ask for besides, which counts as two rounds
+-- lost:   the latency of the accesses and the exchange of the rounds that pieces of 16 MiB would not need. A call's own exchange
+--   counts as two rounds
 -- sure:   0.8
 -- fix:    a buffer of {want:size} or more (now {buffer})
 -- knob:   cb_buffer_size

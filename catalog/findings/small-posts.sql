@@ -1,14 +1,12 @@
 -- title:  Asynchronous requests of a few bytes each
 -- layer:  aio
--- limit:  requests smaller than a page, the least that a kernel reads or writes, each posted by a call of its own and each beginning where
---   the one before ended, so that one could do for many; fewer than 16 are no habit
+-- limit:  16 requests or more below a page, each posted alone and each beginning where the one before ended
 -- says:   {path}: {n:count} asynchronous {what}s of {size:size} on average, one after another, each posted alone; posting and awaiting them took
 --   {seconds:seconds}
--- lost:   what the slowest thread's calls to post and await took, but for the share of a page that each moved: a request costs the same for
---   any part of a page
+-- lost:   the slowest thread's calls to post and await, less the share of a page that each moved
 -- sure:   0.7
--- fix:    gather the bytes and post a MiB at once; where they lie apart in memory one vectored request (io_uring_prep_{what}v, io_prep_p{what}v),
---   where they lie apart in the file one call for many (lio_listio, io_submit, io_uring_submit)
+-- fix:    gather the bytes and post a MiB at once. Apart in memory: one vectored request (io_uring_prep_{what}v,
+--   io_prep_p{what}v). Apart in the file: one call for many (lio_listio, io_submit, io_uring_submit)
 -- seen:   Axboe 2019, Efficient IO with io_uring; aio(7) on threads of libc
 with post as (
 	select

@@ -1,9 +1,8 @@
 -- title:  Bulk data through C streams
 -- layer:  stdio
--- limit:  a stream that carries a MiB and more: less fits in a few of its buffers. Whether that costs is measured: against the same bytes in
---   large accesses, at this run's own store (shared/store.sql)
+-- limit:  a stream carries a MiB and more, and large accesses would be faster at the store's cost
 -- says:   {path}: {size:size} by {who} through C streams, {each:size} a call: {seconds:seconds} of the slowest, in large accesses {other:seconds}
--- lost:   what the slowest thread's took, less the same bytes at the store's rate in pieces of which a tenth is latency, at most 16 MiB
+-- lost:   the slowest thread's calls, less the same bytes in pieces of which a tenth is latency, at most 16 MiB
 -- sure:   0.8
 -- fix:    {what} large pieces with {what}() itself, or give the stream a larger buffer: setvbuf(stream, NULL, _IOFBF, {piece:count})
 -- needs:  counters

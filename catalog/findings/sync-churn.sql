@@ -1,9 +1,8 @@
 -- title:  A sync after every few writes
 -- layer:  posix
--- limit:  a process synced a file 8 times or more, and wrote to it at most 4 times for each: a checkpoint is a few syncs, not one per
---   record
+-- limit:  a process synced a file 8 times or more, with at most 4 writes for each sync
 -- says:   {path}: {syncs:count} syncs by {who} for {writes:count} writes of {size:size} on average; {seconds:seconds} in syncs of the slowest
--- lost:   syncs of the slowest process, but for the longest of each file and for the time that its bytes take at the rate of writes
+-- lost:   syncs of the slowest process, but for each file's longest and the time of its bytes at the rate of writes
 -- sure:   0.8
 -- fix:    sync once, when what was written is complete; for data that must be safe at once, larger records or a log of its own
 -- needs:  counters

@@ -1,11 +1,11 @@
 -- title:  Time in file locks
 -- layer:  posix
--- limit:  any that costs: a lock that nobody else wants is had in microseconds
+-- limit:  any that costs: a lock that nobody else wants takes microseconds
 -- says:   {path}: {n:count} calls of {op} by {who}, {seconds:seconds} of the slowest{inside}
 -- lost:   all of it, of the slowest process
 -- sure:   0.7
--- fix:    parts of the file of one writer each need no locks: let each rank write its own blocks; in MPI-IO collective writes, or no
---   data sieving of writes and no atomic mode
+-- fix:    parts of the file of one writer each need no locks: let each rank write its own blocks. In MPI-IO: collective writes,
+--   or no data sieving of writes and no atomic mode
 -- knob:   [in {holder}: romio_ds_write=disable, MPI_File_set_atomicity(false)]
 -- ompio:  [in {holder}: --mca fs_ufs_lock_algorithm 1, where no two ranks write the same bytes; MPI_File_set_atomicity(false)]
 -- seen:   Thakur, Gropp, Lusk 1999 (data sieving needs locks); Liao, Choudhary 2008

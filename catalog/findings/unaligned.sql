@@ -1,8 +1,7 @@
 -- title:  Accesses that cut the blocks of the file
 -- layer:  posix
--- limit:  accesses of a page (4,096 bytes) and more that do not begin and end at its multiples take half as long again as those of this
---   run that do, of the same directory, direction and size (or larger ones); fewer than 16, or less slow, is chance.
---   Without aligned ones to compare with nothing is said: on most file systems the cache hides it
+-- limit:  accesses of a page and more that cut pages take 1.5 times as long as aligned ones, of the same directory, direction and
+--   size. 16 at least
 -- says:   {path}: {n:count} {what}s of {size:size} on average cut blocks of 4,096 bytes and take {each:seconds} each; aligned they take
 --   {other:seconds}
 -- lost:   what those of the slowest thread took more

@@ -1,11 +1,10 @@
 -- title:  Uneven I/O between ranks
 -- layer:  posix
--- limit:  a rank has 1.5 times the mean's work: blocks of a decomposition that does not divide differ by less. Work is bytes, of
---   calls that move none their number, at the mean speed of all ranks, so that a slow rank is none that has much to do. Collective calls are
---   left out: in them all wait for all; so are sums of collective and independent ones, as a log of Darshan has them. Said when it loses 1 % of the run and 10 ms
+-- limit:  a rank has 1.5 times the mean's work: bytes, or calls that move none, at the mean speed of all ranks. Collective calls
+--   are left out, since all wait for all
 -- says:   rank {rank} has {times:times} the work of the mean of {ranks:count} ranks: {bytes:size} in {calls_made:count} calls, mean {mean_bytes:size}
 --   in {mean_calls:count}; its I/O takes {seconds:seconds}, the mean rank's {mean_seconds:seconds}
--- lost:   time of the rank with the most work less the mean's, at mean speed, at most what the other ranks waited (median)
+-- lost:   time of the rank with the most work less the mean's, at mean speed, at most what the others waited (median)
 -- sure:   0.7
 -- fix:    give each rank as many bytes, or let a collective call spread them over its aggregators
 -- needs:  counters, ranks

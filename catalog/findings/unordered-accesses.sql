@@ -1,8 +1,7 @@
 -- title:  Ranks touch the same bytes in no order
 -- layer:  posix
--- limit:  one such pair is enough: what the file holds then, or what is read, is chance. Said when the two were seen to run at once by more
---   than the clocks' error, or when all communication was recorded (`--layers +mpi`) and no barrier lies between them.
---   Looked at are the accesses where ranges of processes meet: all of them, but of half a million and more only the first in the files
+-- limit:  one pair is enough. Both ran at once by more than the clocks' error, or with `--layers +mpi` no barrier lies between
+--   them. Looked at are accesses where ranges of processes meet; of half a million and more, the first in the files
 -- says:   {path}: a {did} by {one} and a {did_then} by {other} touch the same {size:size} at byte {begins:count}, {how}: no semantics order them
 --   ({pairs:count} such pairs among those looked at)
 -- lost:   a danger, no time

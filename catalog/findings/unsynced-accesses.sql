@@ -1,11 +1,10 @@
 -- title:  Bytes that another rank wrote, without a sync in between
 -- layer:  posix
--- limit:  one such pair is enough. Ordered, but the writer neither synced nor closed the file before the other's access; on NFS also when it
---   did, and the other did not open it after that. Said of the weakest semantics that still hold.
---   Looked at are the accesses where ranges of processes meet: all of them, but of half a million and more only the first in the files
+-- limit:  one ordered pair is enough: the writer neither synced nor closed the file before the other's access. On NFS the other
+--   must also open it after that. Looked at are accesses as for unordered-accesses
 -- says:   {path}: {other} {does} bytes that {one} wrote; {between}: right under {semantics} only ({pairs:count} such pairs among those
 --   looked at)
--- lost:   a danger, no time: the program is right here, and wrong on a file system with weaker semantics (NFS, burst buffers, UnifyFS)
+-- lost:   a danger, no time: right here, wrong on a file system with weaker semantics (NFS, burst buffers, UnifyFS)
 -- sure:   0.6
 -- fix:    {mend}
 -- needs:  calls

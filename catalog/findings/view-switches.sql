@@ -1,10 +1,10 @@
 -- title:  The view of a file is set again and again
 -- layer:  mpiio
--- limit:  the program itself sets the view more than once for every two reads or writes, and 16 times an open or more: fewer are those
---   of different arrays. Views that an I/O library sets are its own
+-- limit:  the program sets the view more than once for every two reads or writes, and 16 times an open or more. Views that a
+--   library sets are its own
 -- says:   {path}: the view was set {n:count} times for {data:count} reads and writes of each rank; {seconds:seconds} from the last rank's
 --   arrival to the last one's leave
--- lost:   those, but for one of each open
+-- lost:   from the last rank's arrival to the last one's leave, but for one view of each open
 -- sure:   0.6
 -- fix:    one view and explicit offsets (MPI_File_write_at_all), or a datatype that covers several accesses
 -- seen:   Thakur, Gropp, Lusk 1999
