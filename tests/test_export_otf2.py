@@ -386,7 +386,7 @@ def test_a_part(hdf5: Path) -> None:
         call for call, row in tables.calls.items()
         if row["rank"] in (1, 3) and row["layer"] in ("hdf5", "posix") and row["file"] in files
     }  # fmt: skip
-    words = ["--ranks", "1-3:2", "--layers", "hdf5,posix", "--file", "*.h5", "--out", "part"]
+    words = ["--ranks", "1-3:2", "--layers", "hdf5,posix", "--files", "*.h5", "--output", "part"]
     assert export(hdf5, "--to", "otf2", *words)[0] == "part/traces.otf2\n"
     archive = read(hdf5.parent / "part" / "traces.otf2")
     assert archive.calls.keys() == chosen and len(chosen) > 20
@@ -405,7 +405,7 @@ def test_a_part(hdf5: Path) -> None:
         "otf2",
         "--time",
         f"{middle / 1e9:.6f}-{middle / 1e9 + 0.001:.6f}",
-        "--out",
+        "--output",
         "slice",
     )
     first = round(float(f"{middle / 1e9:.6f}") * 1e9)
@@ -537,10 +537,13 @@ def test_more_programs(tmp_path: Path, mpi: str, place: str, name: str, words: l
         (["--to", "otf2", "--ranks", "x"], "--ranks='x': numbers are expected, as 0-63:8,70"),
         (["--to", "otf2", "--time", "2-1"], "--time 2-1: it is FROM-TO in seconds"),
         (["--to", "otf2", "--time", "8000-9000"], "no call fits --time; there are 0.0-"),
-        (["--to", "otf2", "--file", "*.nowhere"], "no call fits --file; there are "),
-        (["--to", "otf2", "--ranks", "1", "--file", "*/other"], "no call fits --file; there are "),
-        (["--to", "otf2", "--out", "no/where"], "there is no directory no"),
-        (["--to", "otf2", "--out", "run.fathom", "--force"], "--force does not replace it"),
+        (["--to", "otf2", "--files", "*.nowhere"], "no call fits --files; there are "),
+        (
+            ["--to", "otf2", "--ranks", "1", "--files", "*/other"],
+            "no call fits --files; there are ",
+        ),
+        (["--to", "otf2", "--output", "no/where"], "there is no directory no"),
+        (["--to", "otf2", "--output", "run.fathom", "--force"], "--force does not replace it"),
     ],
 )
 def test_bad_input_is_one_line(
@@ -552,7 +555,7 @@ def test_bad_input_is_one_line(
 ) -> None:
     monkeypatch.chdir(hdf5.parent)
     before = sorted(hdf5.parent.iterdir())
-    given = words if "--out" in words else [*words, "--out", "new"]
+    given = words if "--output" in words else [*words, "--output", "new"]
     assert main(["export", str(hdf5), *given]) == 2
     out, err = capfd.readouterr()
     assert not out and err.count("\n") == 1 and says in err
@@ -581,7 +584,7 @@ def test_no_run_no_package_no_calls(
 
 def test_an_output_that_is_there_is_replaced_only_when_told(hdf5: Path) -> None:
     """And whole: what lay in the old one is gone, and what is nobody's export stays."""
-    part = ["--to", "otf2", "--layers", "mpiio", "--out", "again"]
+    part = ["--to", "otf2", "--layers", "mpiio", "--output", "again"]
     export(hdf5, *part)
     place = hdf5.parent / "again"
     (place / "old").touch()
@@ -596,7 +599,7 @@ def test_a_full_disk_leaves_nothing(hdf5: Path, tmp_path: Path) -> None:
     (tmp_path / "small").mkdir()
     script = (
         f"mount -t tmpfs -o size=256k none {tmp_path}/small && cd {hdf5.parent} &&"
-        f" {paths.PYTHON} -m fathom export run --to otf2 --out {tmp_path}/small/out; echo status $?;"
+        f" {paths.PYTHON} -m fathom export run --to otf2 --output {tmp_path}/small/out; echo status $?;"
         f" ls -A {tmp_path}/small | wc -l"
     )
     done = subprocess.run(

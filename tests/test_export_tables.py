@@ -175,16 +175,19 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(s3d: Path, form: str, tmp_pa
 )
 def test_a_hostile_name_is_a_name(s3d: Path, form: str, tmp_path: Path) -> None:
     out = tmp_path / "a\nb \"c\" 'd' {e} %s \x1b[31m ü"
-    exports.export(s3d, "--to", form, "--layers", "mpiio", "--out", out)
+    exports.export(s3d, "--to", form, "--layers", "mpiio", "--output", out)
     assert list(tmp_path.iterdir()) == [out]
 
 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--to", "csv", "--out", os.fsdecode(b"\xff")], "the name is no UTF-8"),
+        (["--to", "csv", "--output", os.fsdecode(b"\xff")], "the name is no UTF-8"),
         (["--to", "csv", "--table", ""], "no table ''; there are args, calls"),
-        (["--to", "csv", "--out", "no\nwhere/x"], "no\\nwhere/x: there is no directory no\\nwhere"),
+        (
+            ["--to", "csv", "--output", "no\nwhere/x"],
+            "no\\nwhere/x: there is no directory no\\nwhere",
+        ),
         (["--to", "csv", "--table", "nix"], "no table 'nix'; there are args, calls"),
         (["--to", "ctf", "--table", "files"], "--table goes with parquet, arrow, csv, duckdb"),
         (

@@ -20,7 +20,7 @@ SAME: tuple[Case, ...] = (
     ("diff", ("{run}",), 0, "without any difference"),
     ("landscape", (), 0, "When (of the run"),
 )
-ONE_FILE = ("--file", "*/child")
+ONE_FILE = ("--files", "*/child")
 FOLLOWED: tuple[Case, ...] = (
     ("patterns", ONE_FILE, 0, "42 B"),
     ("generate", ("--from", "{run}", *ONE_FILE, "-o", "{out}"), 0, "6 raw writes of 1 file"),
@@ -36,25 +36,25 @@ CASES: dict[str, tuple[Case, ...]] = {
         ("show", ("--by", "time,file"), 3, "Darshan traces reads and writes at most"),
         ("patterns", (), 3, "without them: record the program with DXT"),
         ("generate", ("--from", "{run}", "-o", "{out}"), 3, "record the program with DXT"),
-        ("replay", ("--level", "posix", "--emit-c", "{out}.c"), 3, "Darshan traces reads and writes at most"),
+        ("replay", ("--layer", "posix", "--emit-c", "{out}.c"), 3, "Darshan traces reads and writes at most"),
     ),
     "dxt": (
         ("show", (), 0, "imported from a Darshan log"),
         ("patterns", (), 0, "contiguous"),
-        ("generate", ("--from", "{run}", "--file", "test.out", "-o", "{out}"), 0, "raw writes of 1 file"),
-        ("replay", ("--level", "posix", "--emit-c", "{out}.c"), 3, "Darshan traces reads and writes at most"),
+        ("generate", ("--from", "{run}", "--files", "test.out", "-o", "{out}"), 0, "raw writes of 1 file"),
+        ("replay", ("--layer", "posix", "--emit-c", "{out}.c"), 3, "Darshan traces reads and writes at most"),
     ),
     "strace": (("show", (), 0, "recorded by strace"), *FOLLOWED),
     "dftracer": (
         ("show", (), 0, "results of opens"),
-        ("replay", ("--level", "posix", "--emit-c", "{out}.c"), 3, "its other name was not recorded"),
+        ("replay", ("--layer", "posix", "--emit-c", "{out}.c"), 3, "its other name was not recorded"),
         *FOLLOWED,
     ),
     "recorder": (
         ("show", (), 0, "results are not recorded"),
-        ("patterns", ("--file", "*/data.0"), 0, "59.1 KiB"),
-        ("generate", ("--from", "{run}", "--file", "*/shared", "-o", "{out}"), 0, "14 raw writes of 1 file"),
-        ("replay", ("--file", "*/data.0", "--emit-c", "{out}.c"), 0, "57 calls of 1 ranks"),
+        ("patterns", ("--files", "*/data.0"), 0, "59.1 KiB"),
+        ("generate", ("--from", "{run}", "--files", "*/shared", "-o", "{out}"), 0, "14 raw writes of 1 file"),
+        ("replay", ("--files", "*/data.0", "--emit-c", "{out}.c"), 0, "57 calls of 1 ranks"),
     ),
 }  # fmt: skip
 

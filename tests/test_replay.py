@@ -101,7 +101,7 @@ def again(
 ) -> tuple[Path, Path]:
     """The replay's run, and the directory of its files."""
     built, out = tmp / f"replay_{level}", tmp / f"again_{level}"
-    fathom("replay", run, "--level", level, "--build", built, *options, cwd=tmp)
+    fathom("replay", run, "--layer", level, "--build", built, *options, cwd=tmp)
     return record(tmp, f"again_run_{level}", job(mpi, built, out, ranks=ranks)), out
 
 
@@ -180,19 +180,19 @@ S3D, VPIC, ROW, COLUMN, BLOCK = (
 )  # fmt: skip
 #: A kernel, level, its words on 4 ranks; options of the replay; words and ranks of the same kernel.
 RESIZED = [
-    (*S3D, ("-r", "-c", 2, 8, 8, 8, 2, 2, 1), ("--ranks", 8), ("-r", "-c", 2, 8, 16, 8, 2, 4, 1), 8),
-    (*VPIC, ("-p", 100), ("--ranks", 2), ("-p", 100), 2),
-    ("ior_posix", "posix", ("-r", "-F", 2, 4096, 1024), ("--ranks", 12), ("-r", "-F", 2, 4096, 1024), 12),
-    ("ior_posix", "posix", ("-r", 2, 4096, 1024), ("--ranks", 8), ("-r", 2, 4096, 1024), 8),
+    (*S3D, ("-r", "-c", 2, 8, 8, 8, 2, 2, 1), ("--nprocs", 8), ("-r", "-c", 2, 8, 16, 8, 2, 4, 1), 8),
+    (*VPIC, ("-p", 100), ("--nprocs", 2), ("-p", 100), 2),
+    ("ior_posix", "posix", ("-r", "-F", 2, 4096, 1024), ("--nprocs", 12), ("-r", "-F", 2, 4096, 1024), 12),
+    ("ior_posix", "posix", ("-r", 2, 4096, 1024), ("--nprocs", 8), ("-r", 2, 4096, 1024), 8),
     (*S3D, ("-c", 1, 8, 8, 8, 2, 2, 1), ("--scale", 2), ("-c", 1, 8, 16, 8, 2, 2, 1), 4),
-    (*S3D, ("-c", 1, 8, 8, 8, 2, 2, 1), ("--ranks", 2), ("-c", 1, 8, 4, 8, 2, 1, 1), 2),
+    (*S3D, ("-c", 1, 8, 8, 8, 2, 2, 1), ("--nprocs", 2), ("-c", 1, 8, 4, 8, 2, 1, 1), 2),
     (*VPIC, ("-p", 100), ("--scale", 2), ("-p", 200), 4),
-    (*ROW, ("-r", "row", 32, 40), ("--ranks", 8, "--scale", "1/2"), ("-r", "row", 32, 40), 8),
-    (*COLUMN, ("-r", "column", 32, 40), ("--ranks", 8), ("-r", "column", 32, 80), 8),
+    (*ROW, ("-r", "row", 32, 40), ("--nprocs", 8, "--scale", "1/2"), ("-r", "row", 32, 40), 8),
+    (*COLUMN, ("-r", "column", 32, 40), ("--nprocs", 8), ("-r", "column", 32, 80), 8),
     (*COLUMN, ("column", 32, 40), ("--scale", 2), ("column", 32, 80), 4),
     (*BLOCK, ("-r", "block", 32, 40), ("--scale", 2), ("-r", "block", 64, 40), 4),
-    ("s3d_hdf5", "hdf5", ("-c", 1, 8, 8, 8, 2, 2, 1), ("--ranks", 8), ("-c", 1, 8, 16, 8, 2, 4, 1), 8),
-    ("athena_mpiio", "mpiio", ("-t", 1), ("--ranks", 8), ("-t", 1), 8),
+    ("s3d_hdf5", "hdf5", ("-c", 1, 8, 8, 8, 2, 2, 1), ("--nprocs", 8), ("-c", 1, 8, 16, 8, 2, 4, 1), 8),
+    ("athena_mpiio", "mpiio", ("-t", 1), ("--nprocs", 8), ("-t", 1), 8),
 ]  # fmt: skip
 
 
@@ -232,10 +232,10 @@ def test_other_ranks_or_sizes_of_what_is_not_regular_are_refused(tmp_path: Path)
         return fathom("replay", run, *options, "--in", "new", cwd=tmp_path, status=status)
 
     rows, _ = recorded(tmp_path, "mpich", kernel("mpich", "synthetic_mpiio"), "row", 33, 37)
-    message = refused(rows, "--ranks", 8)
+    message = refused(rows, "--nprocs", 8)
     assert "synthetic.0.bin" in message and "the ranks' parts differ in size" in message
-    assert "--level mpiio" in refused(rows, "--ranks", 8, "--level", "posix")
-    assert "no number of ranks" in refused(rows, "--ranks", 0, status=2)
+    assert "--layer mpiio" in refused(rows, "--nprocs", 8, "--layer", "posix")
+    assert "no number of ranks" in refused(rows, "--nprocs", 0, status=2)
     assert "no number above 0" in refused(rows, "--scale", "x", status=2)
     turns, _ = recorded(
         tmp_path, "mpich", kernel("mpich", "ior_posix"), 2, 4096, 1024, name="turns"
@@ -253,7 +253,7 @@ def test_accesses_without_any_order_are_rows_of_a_table(tmp_path: Path) -> None:
     (files / "input").write_bytes(bytes(300000))
     script = paths.TESTS / "programs" / "random_access.py"
     run = record(tmp_path, "run", [paths.PYTHON, script, files, 400, 4])
-    other, out = again(tmp_path, run, "posix", "mpich", "--file", f"{files}/*")
+    other, out = again(tmp_path, run, "posix", "mpich", "--files", f"{files}/*")
     assert (tmp_path / "replay_posix.table").stat().st_size > 4 * 400 * 8
     seen = [one for _, one in sorted(calls(run, "posix", files).items()) if one]
     replayed = [one for _, one in sorted(calls(other, "posix", out).items()) if one]
@@ -343,7 +343,7 @@ def test_no_name_leads_out_of_the_directory(tmp_path: Path) -> None:
     precious = [again / "result", again / "victim", again / "a", tmp_path / "victim"]
     for path in precious:
         path.write_text("precious")
-    own = ("--file", f"{tmp_path}/*")
+    own = ("--files", f"{tmp_path}/*")
     output = fathom("replay", tmp_path / "run", *own, "--in", "in", cwd=again)
     assert [path.read_text() for path in precious] == ["precious"] * len(precious), output
     assert (tmp_path / "result").stat().st_size == 1500

@@ -1,6 +1,8 @@
 """The commands as a user meets them: what goes to stdout, what is one line on stderr, exit status."""
 
+import argparse
 import csv
+import importlib
 import io
 import json
 import os
@@ -102,7 +104,7 @@ def test_wrong_input_is_one_line(capsys: Captured, tmp_path: Path, run_directory
     assert "whole number" in refused(capsys, 2, "show", run_directory, "--top", "0")
     assert "no such run directory" in refused(capsys, 3, "show", tmp_path / "gone")
     assert "is no run directory" in refused(capsys, 3, "show", tmp_path)
-    assert "no layer 'x'" in refused(capsys, 2, "probes", "--layer", "x")
+    assert "no layer 'x'" in refused(capsys, 2, "probes", "--layers", "x")
     assert "no such executable" in refused(capsys, 2, "doctor", str(tmp_path / "gone"))
 
 
@@ -170,7 +172,7 @@ def test_every_command_explains_itself(capsys: Captured) -> None:
 
 
 def test_probes_and_doctor_print_tables(capsys: Captured) -> None:
-    status, out, _ = fathom(capsys, "probes", "--layer", "posix", "--json")
+    status, out, _ = fathom(capsys, "probes", "--layers", "posix", "--json")
     assert status == 0
     assert "pwrite64" in next(row["symbols"] for row in json.loads(out) if row["op"] == "pwrite")
     _, out, _ = fathom(capsys, "doctor", "/bin/true", "--json")
@@ -196,3 +198,26 @@ def test_a_terminal_that_knows_ascii_only(run_directory: Path, words: list[str])
     assert done.stdout.isascii()
     if command == "query":
         assert done.stdout.splitlines()[1].split() == ["us", "->", "...", ".#", "?"]
+
+
+#: Options that mean another thing elsewhere: which tables there are, units, files or names.
+APART = {"--by", "--check", "--fail-over", "--level", "--output"}
+
+
+def test_options_agree_over_commands() -> None:
+    """One name takes one kind of value, and has the same short form."""
+    kinds: dict[str, set[Any]] = {}
+    for name in COMMANDS:
+        module = importlib.import_module(f"fathom.cli.{name}")
+        if not hasattr(module, "add_arguments"):
+            continue  # the native command's
+        parser = argparse.ArgumentParser()
+        module.add_arguments(parser)
+        for action in parser._actions:
+            if action.option_strings:
+                *short, option = action.option_strings
+                choices = tuple(action.choices or ())
+                value = None if option in APART else (action.metavar or choices)
+                kinds.setdefault(option, set()).add((*short, value))
+    assert len(kinds) > 100
+    assert {option: kind for option, kind in kinds.items() if len(kind) > 1} == {}

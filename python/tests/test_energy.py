@@ -106,7 +106,7 @@ def test_by_watts_it_is_what_the_query_says(
     one = Executor(tmp_path / "s.tune", asked, lock)
     done = one.trial(1, "", 100, look=True)
     os.close(lock)
-    words = ("energy", "11.5", "8", "--file", "data", "--view", "server", "--json")
+    words = ("energy", "11.5", "8", "--files", "data", "--view", "server", "--json")
     status, out, _ = fathom(capfd, "query", one.run_of(1), *words)
     assert status == 0 and done.state == "done", done.why
     assert done.score == pytest.approx(sum(row["joules"] for row in json.loads(out)))

@@ -230,10 +230,10 @@ def test_a_limit_makes_the_exit_status(
     capsys: pytest.CaptureFixture[str], path: Path, tmp_path: Path
 ) -> None:
     file = finding(tmp_path, "much")
-    assert show(capsys, path, "--findings", file, "--limit", 1.9)[0] == 1
-    assert show(capsys, path, "--findings", file, "--limit", 2)[0] == 0
+    assert show(capsys, path, "--findings", file, "--fail-over", 1.9)[0] == 1
+    assert show(capsys, path, "--findings", file, "--fail-over", 2)[0] == 0
     # Only a part is shown; what is not shown counts as well.
-    assert show(capsys, path, "--findings", file, "--limit", 0.5, "--top", 1)[0] == 1
+    assert show(capsys, path, "--findings", file, "--fail-over", 0.5, "--top", 1)[0] == 1
     wrong = finding(tmp_path, "wrong", "select oops as lost")
     status, out, err = show(capsys, path, "--findings", file, wrong)
     assert status == 2

@@ -241,11 +241,11 @@ def test_only_a_part_is_looked_at(
 
 def test_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = str(run_of(tmp_path, [written(0, 0, 8), written(1, 0, 8, file=1)]))
-    assert main(["patterns", run, "--file", "x.1*"]) == 0
+    assert main(["patterns", run, "--files", "x.1*"]) == 0
     page = capsys.readouterr().out
     assert "x_1_bin" in page
     assert "x_0_bin" not in page
-    assert main(["patterns", run, "--file", "*.h5"]) == 2
+    assert main(["patterns", run, "--files", "*.h5"]) == 2
     assert (
         capsys.readouterr().err
         == "fathom: patterns: no read or write of a file like '*.h5' in r; there are x.0.bin, x.1.bin\n"

@@ -103,7 +103,7 @@ static char **words_of(const char *probes, const char *out)
 	words[1] = "build";
 	while ((word = strsep(&rest, ":")))
 		words[count++] = word;
-	words[count++] = "--out";
+	words[count++] = "--output";
 	words[count] = (char *)out;
 	return words;
 }

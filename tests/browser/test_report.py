@@ -37,7 +37,7 @@ def opened(chromium: Browser, path: Path) -> Iterator[Look]:
 @pytest.fixture(scope="session")
 def kernel_report(kernel_run: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """With patience: what must be whole must not depend on how busy the machine is."""
-    return report(kernel_run, tmp_path_factory.mktemp("report"), "--patience", "9999")
+    return report(kernel_run, tmp_path_factory.mktemp("report"), "--timeout", "9999")
 
 
 def test_a_report_of_a_kernel_is_whole(chromium: Browser, kernel_report: tuple[Path, str]) -> None:

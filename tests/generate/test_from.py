@@ -79,7 +79,7 @@ def test_a_run_of_posix_calls_becomes_a_better_one(
 ) -> None:
     """The same data: by the self-check, and by a program that writes what the traced one wrote."""
     run, out = traced(tmp_path, *arguments), tmp_path / "out"
-    words = ["--from", run, "--file", "data*", "--type", "float64", "--library", library]
+    words = ["--from", run, "--files", "data*", "--type", "float64", "--library", library]
     done = generated.fathom(*words, "-o", out, "--self-check")
     assert done.returncode == 0, done.stderr
     files = "4 files" if arguments else "1 file"
@@ -120,18 +120,18 @@ def test_wrong_use_is_said(tmp_path: Path) -> None:
     run = traced(tmp_path)
     for words, says in (
         ([], "give it a FILE with hints, or --from"),
-        (["x.iog", "--type", "int8"], "--file and --type go with --from RUN"),
+        (["x.iog", "--type", "int8"], "--files and --type go with --from RUN"),
         (["--from", tmp_path / "none"], "none"),
-        (["--from", run, "--file", "*.nc"], "generate: no read or write of a file like '*.nc'"),
+        (["--from", run, "--files", "*.nc"], "generate: no read or write of a file like '*.nc'"),
     ):
         done = generated.fathom(*words)
         assert done.returncode in (2, 3)
         assert says in done.stderr and "Traceback" not in done.stderr
-    one = ["--from", run, "--file", "data", "--explain", "--type"]
+    one = ["--from", run, "--files", "data", "--explain", "--type"]
     assert generated.fathom(*one, "float64").returncode == 0
     source = tmp_path / "data.iog"
     source.write_text("mine")
-    done = generated.fathom("--from", run, "--file", "data", "-o", tmp_path)
+    done = generated.fathom("--from", run, "--files", "data", "-o", tmp_path)
     assert done.returncode == 2 and "is not what would be written" in done.stderr
     assert source.read_text() == "mine"
 

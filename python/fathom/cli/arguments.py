@@ -1,6 +1,9 @@
 """Arguments that several commands take."""
 
 import argparse
+from collections.abc import Iterable
+
+from fathom.errors import UsageError
 
 
 def add_run(parser: argparse.ArgumentParser) -> None:
@@ -22,3 +25,12 @@ def positive(word: str) -> int:
     if not word.isdigit() or int(word) == 0:
         raise argparse.ArgumentTypeError(f"'{word}' is no whole number above 0")
     return int(word)
+
+
+def of_list(what: str, given: str, known: Iterable[str]) -> list[str]:
+    """The words of a list with commas. Errors: UsageError for one that is not known; `what`: how that line begins."""
+    words, names = given.split(","), dict.fromkeys(known)
+    unknown = next((word for word in words if word not in names), None)
+    if unknown is not None:
+        raise UsageError(f"{what} '{unknown}'; there are {', '.join(names)}")
+    return words

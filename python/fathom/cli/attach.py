@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--here", action="store_true", help="this node's part: a launcher starts one on each"
     )
-    parser.add_argument("-o", metavar="NAME", dest="output", help="run directory NAME.fathom")
+    parser.add_argument("-o", "--output", metavar="NAME", help="run directory NAME.fathom")
     parser.add_argument("--level", choices=LEVELS, help="how finely (default: call)")
     parser.add_argument("--layers", metavar="LIST", help="layers, or +LAYER, -LAYER as in run")
     parser.add_argument(

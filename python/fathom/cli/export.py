@@ -2,8 +2,8 @@
 
 examples:
   fathom export s3d.1 --to otf2
-  fathom export s3d.1 --to otf2 --time 1.5-2.25 --ranks 0-63:8 --out slow
-  fathom export s3d.1 --to otf2 --layers hdf5,mpiio,posix --file '*.h5'
+  fathom export s3d.1 --to otf2 --time 1.5-2.25 --ranks 0-63:8 --output slow
+  fathom export s3d.1 --to otf2 --layers hdf5,mpiio,posix --files '*.h5'
   fathom export s3d.1 --to perfetto
   fathom export s3d.1 --to csv --table files
 """
@@ -29,7 +29,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     lines = "; ".join(f"{name}: {form.what}" for name, form in FORMATS.items())
     parser.add_argument("--to", choices=tuple(FORMATS), metavar="FORMAT", help=lines)
     parser.add_argument(
-        "-o", "--out", type=Path, metavar="PATH", help="default: NAME and the format's ending, here"
+        "-o",
+        "--output",
+        type=Path,
+        metavar="PATH",
+        help="default: NAME and the format's ending, here",
     )
     parser.add_argument("--force", action="store_true", help="replace an export that is there")
     parser.add_argument(
@@ -39,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     part.add_argument("--time", metavar="A-B", help="that last into these seconds of the run")
     part.add_argument("--ranks", metavar="LIST", help="of these ranks, as 0-63:8,70")
     part.add_argument("--layers", metavar="LIST", help="of these layers, as hdf5,mpiio")
-    part.add_argument("--file", metavar="GLOB", help="on such files")
+    part.add_argument("--files", metavar="GLOB", help="on such files")
 
 
 def _part(arguments: argparse.Namespace) -> Part:
@@ -50,7 +54,7 @@ def _part(arguments: argparse.Namespace) -> Part:
         if given["ranks"] is not None
         else None,
         layers=tuple(arguments.layers.split(",")) if given["layers"] is not None else None,
-        file=arguments.file,
+        file=arguments.files,
     )
 
 
@@ -66,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
     opened = fathom.open(arguments.run, everything=True)
     table = "calls" if arguments.table is None else arguments.table
     name = f"{opened.name}.{table}" if form.table else opened.name
-    out = arguments.out or Path(f"{name}{form.suffix}")
+    out = arguments.output or Path(f"{name}{form.suffix}")
     output.check(out, form.anchor, arguments.force)
     selected = Selected(opened, part, table)
     if form.by_thread:

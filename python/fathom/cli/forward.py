@@ -94,11 +94,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="status, top: raw numbers")
     parser.add_argument(
-        "--interval", type=float, default=1.0, metavar="S", help="top: seconds between looks [1]"
+        "--interval",
+        type=float,
+        default=1.0,
+        metavar="SECONDS",
+        help="top: seconds between looks [1]",
     )
     parser.add_argument("--looks", type=positive, metavar="N", help="top: end after so many")
     parser.add_argument(
-        "--patience", type=float, default=60.0, metavar="S",
+        "--patience", type=float, default=60.0, metavar="SECONDS",
         help="down, with: how long each may take to write what it accepted [60]",
     )  # fmt: skip
 

@@ -9,7 +9,7 @@ examples:
   fathom generate s3d.iog --explain --rule posting=off    the same without rule 4
   fathom generate s3d.iog --check        only looks for mistakes, over all ranks
   fathom generate s3d.iog -o out --self-check
-  fathom generate --from s3d.1 --file '*.field.nc' --library hdf5 -o out
+  fathom generate --from s3d.1 --files '*.field.nc' --library hdf5 -o out
   fathom generate --from checkpoint.h5 --library pnetcdf --language fortran -o out
 """
 
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write the hints (OUT/NAME.iog) from a run's accesses, or from a netCDF or HDF5 file's header",
     )
     parser.add_argument(
-        "--file",
+        "--files",
         metavar="GLOB",
         help="of a run, only files whose path, or its last part, is like this",
     )
@@ -46,10 +46,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "-o",
+        "--output",
         metavar="OUT",
-        dest="out",
         type=Path,
-        default=None,
         help="directory (default: FILE's own)",
     )
     parser.add_argument("--library", choices=LIBRARIES, help="instead of the one FILE names")
@@ -81,8 +80,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Checks, then prints or writes."""
     if (arguments.source is None) == (arguments.origin is None):
         raise UsageError("generate: give it a FILE with hints, or --from RUN or --from FILE")
-    if arguments.origin is None and (arguments.file or arguments.type):
-        raise UsageError("generate: --file and --type go with --from RUN")
+    if arguments.origin is None and (arguments.files or arguments.type):
+        raise UsageError("generate: --files and --type go with --from RUN")
     instead = {
         name: value
         for name in ("library", "language")
@@ -95,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.explain or arguments.plan or arguments.check:
         _print(arguments, source, *command.checked(source, instead))
         return 0
-    out = source.parent if arguments.out is None else arguments.out
+    out = source.parent if arguments.output is None else arguments.output
     return _write(command.generate(source, instead, arguments.self_check), source, out)
 
 
@@ -104,9 +103,9 @@ def _from(arguments: argparse.Namespace, instead: dict[str, str]) -> int:
     from fathom.codegen.hints import origin  # reads runs and files: what hints alone do without
 
     sketched = origin.read_hints(
-        arguments.origin, arguments.library, arguments.file, arguments.type
+        arguments.origin, arguments.library, arguments.files, arguments.type
     )
-    out = arguments.out or Path()
+    out = arguments.output or Path()
     path, text = out / f"{sketched.sketch.name}.iog", sketched.sketch.text()
     if arguments.explain or arguments.plan or arguments.check:
         spec, plans = command.checked(path, instead, text)

@@ -3,7 +3,7 @@
 examples:
   fathom knobs
   fathom knobs cb_nodes romio.striping_unit
-  fathom knobs --layer hdf5
+  fathom knobs --layers hdf5
   fathom knobs --prove
   fathom knobs --prove cb_nodes alignment
   fathom knobs --check settings.toml
@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fathom.catalogue.knobs import Knob
+from fathom.cli.arguments import of_list
 from fathom.errors import UsageError
 from fathom.tune.settings import compiled, layouts, settings, toml, xml
 
@@ -24,7 +25,7 @@ from fathom.tune.settings import compiled, layouts, settings, toml, xml
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Which knobs; or what to do with a settings file."""
     parser.add_argument("names", nargs="*", metavar="NAME", help="only these: NAME or LAYER.NAME")
-    parser.add_argument("--layer", metavar="NAME", help="only this layer")
+    parser.add_argument("--layers", metavar="LIST", help="only of these layers, as hdf5,mpiio")
     what = parser.add_mutually_exclusive_group()
     what.add_argument(
         "--prove", action="store_true", help="run a small program with two values of each; kept"
@@ -66,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _proved(arguments: argparse.Namespace) -> int:
     from fathom.pages import knobs
 
-    every = chosen(arguments.names, arguments.layer)
+    every = chosen(arguments.names, arguments.layers)
     return knobs.prove_all(every, arguments.again, arguments.json)
 
 
@@ -74,17 +75,15 @@ def _shown(arguments: argparse.Namespace) -> None:
     from fathom.pages import knobs
 
     form = "json" if arguments.json else "csv" if arguments.csv else ""
-    knobs.show(chosen(arguments.names, arguments.layer), form, bool(arguments.names))
+    knobs.show(chosen(arguments.names, arguments.layers), form, bool(arguments.names))
 
 
-def chosen(names: Sequence[str], layer: str | None) -> list[Knob]:
-    """The knobs of these names."""
+def chosen(names: Sequence[str], layers: str | None) -> list[Knob]:
+    """The knobs of these names, of these layers."""
     every = list(settings.catalogue().values())
-    if layer:
-        every = [knob for knob in every if knob.layer.name == layer]
-        if not every:
-            layers = dict.fromkeys(k.layer.name for k in settings.catalogue().values())
-            raise UsageError(f"knobs: no layer '{layer}'; there are {', '.join(layers)}")
+    if layers is not None:
+        wanted = of_list("knobs: no layer", layers, (knob.layer.name for knob in every))
+        every = [knob for knob in every if knob.layer.name in wanted]
     for name in names:
         if not any(name in (knob.name, knob.key) for knob in every):
             raise UsageError(f"knobs: no knob '{name}'; fathom knobs lists them")

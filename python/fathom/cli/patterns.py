@@ -3,7 +3,7 @@
 examples:
   fathom patterns s3d.1
   fathom patterns s3d.1 --top 50
-  fathom patterns s3d.1 --file '*.field.nc'
+  fathom patterns s3d.1 --files '*.field.nc'
   fathom patterns s3d.1 --json | jq -r '.patterns[0].key'
 """
 
@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_run(parser)
     add_all(parser)
     parser.add_argument(
-        "--file", metavar="GLOB", help="only files whose path, or its last part, is like this"
+        "--files", metavar="GLOB", help="only files whose path, or its last part, is like this"
     )
     parser.add_argument(
         "--top", type=positive, metavar="N", help="most groups of files (page: 10; JSON: all)"
@@ -35,8 +35,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Prints the patterns."""
     opened = fathom.open(arguments.run, everything=arguments.all)
     of_run = patterns(Remembered(opened))
-    if arguments.file:
-        of_run = of_files("patterns", of_run, opened.name, arguments.file)
+    if arguments.files:
+        of_run = of_files("patterns", of_run, opened.name, arguments.files)
     check_any(of_run, opened)
     if arguments.json:
         content = view.as_json(of_run, opened.name, arguments.top)

@@ -2,10 +2,10 @@
 
 examples:
   fathom probes
-  fathom probes --layer mpiio
+  fathom probes --layers mpiio
   fathom probes --json | jq '.[] | select(.kind == "write") | .op'
   fathom probes check my.toml --cflags=-I/opt/mine/include
-  fathom probes build my.toml --out libfathom-probes.so
+  fathom probes build my.toml --output libfathom-probes.so
 """
 
 import argparse
@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 
 from fathom import catalogue
 from fathom.catalogue import user
+from fathom.cli.arguments import of_list
 from fathom.errors import RunError, UsageError
 from fathom.run import paths
 from fathom.text import tables
@@ -40,11 +41,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "action", nargs="?", choices=("list", "check", "build"), default="list", help=ACTIONS
     )
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="your catalogues")
-    parser.add_argument("--out", type=Path, help="build: the library to make")
+    parser.add_argument("-o", "--output", type=Path, help="build: the library to make")
     parser.add_argument(
         "--cflags", default="", help="check: what the compiler needs to find their headers"
     )
-    parser.add_argument("--layer", metavar="NAME", help="only this layer")
+    parser.add_argument("--layers", metavar="LIST", help="only of these layers, as hdf5,mpiio")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--csv", action="store_true", help="comma-separated values")
     form.add_argument("--json", action="store_true", help="a list of objects")
@@ -100,9 +101,9 @@ def check(arguments: argparse.Namespace) -> int:
 
 def build(arguments: argparse.Namespace) -> int:
     """Makes the library that `fathom run --probes` preloads."""
-    if not arguments.out:
-        raise UsageError("probes build: where to? add --out FILE")
-    user.build(own_files(arguments), paths.runtime(), arguments.out.absolute())
+    if not arguments.output:
+        raise UsageError("probes build: where to? add --output FILE")
+    user.build(own_files(arguments), paths.runtime(), arguments.output.absolute())
     return 0
 
 
@@ -115,11 +116,9 @@ def own_files(arguments: argparse.Namespace) -> catalogue.Catalogue:
 
 def show(arguments: argparse.Namespace, functions: pa.Table) -> int:
     """Prints the rows."""
-    if arguments.layer:
-        layers = sorted(set(functions["layer"].to_pylist()))
-        if arguments.layer not in layers:
-            raise UsageError(f"probes: no layer '{arguments.layer}'; there are {', '.join(layers)}")
-        functions = functions.filter(pc.equal(functions["layer"], arguments.layer))
+    if arguments.layers is not None:
+        wanted = of_list("probes: no layer", arguments.layers, functions["layer"].to_pylist())
+        functions = functions.filter(pc.field("layer").isin(wanted))
     if arguments.json:
         print(json.dumps(functions.to_pylist(), indent=1))
     elif arguments.csv:

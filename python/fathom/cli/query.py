@@ -1,6 +1,6 @@
 """fathom query: ask a run how long its calls took where (IOPro's queries), or its tables by SQL (DuckDB's), read-only.
 
-queries ([sets] may be left out at the end; [-] or - is all, as in [0-3,7]; calls are numbered in each process from 0):
+queries ([sets] may be left out at the end; as 0-3,7 or all; calls are numbered in each process from 0):
   latency breakdown inclusive|exclusive [procs] [calls]
   latency operation list|max|min|avg [procs] [calls] [subcalls] [servers]
   latency collective [procs] [calls]
@@ -9,8 +9,8 @@ queries ([sets] may be left out at the end; [-] or - is all, as in [0-3,7]; call
   call [procs] [calls] [subcalls] [servers]
 
 examples:
-  fathom query s3d.1 latency breakdown inclusive [0-1] [1-10]
-  fathom query s3d.1 latency operation max [-] [-] [-] [1-3] --plot max.png
+  fathom query s3d.1 latency breakdown inclusive 0-1 1-10
+  fathom query s3d.1 latency operation max all all all 1-3 --plot max.png
   fathom query s3d.1 throughput --region checkpoint --json
   fathom query s3d.1 energy 11.5 8 --lines write.c:100-250
   fathom query s3d.1 --schema
@@ -67,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     part.add_argument("--region", metavar="NAME", help="inside this region of the program")
     part.add_argument("--time", metavar="A-B", help="that began in these seconds of the run")
     part.add_argument("--function", metavar="NAME", help="of this function")
-    part.add_argument("--file", metavar="GLOB", help="on such files")
+    part.add_argument("--files", metavar="GLOB", help="on such files")
     wide = parser.add_argument_group("of a large run")
     wide.add_argument(
         "--cluster",
@@ -101,7 +101,7 @@ SCHEMA = """
     from information_schema.columns
     order by table_name, ordinal_position
 """
-ONLY = ("lines", "region", "time", "function", "file", "plot", "view", "top")
+ONLY = ("lines", "region", "time", "function", "files", "plot", "view", "top")
 
 
 def _statement(arguments: argparse.Namespace) -> str:
@@ -156,7 +156,7 @@ def _segment(arguments: argparse.Namespace) -> segments.Segment:
         region=arguments.region,
         time=segments.time(arguments.time) if arguments.time is not None else None,
         function=arguments.function,
-        file=arguments.file,
+        file=arguments.files,
     )
 
 

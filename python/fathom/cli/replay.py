@@ -3,10 +3,10 @@ Where each rank did the same on its own part of the arrays, with other ranks and
 
 examples:
   fathom replay s3d.1 --in /scratch/again
-  fathom replay s3d.1 --level posix --think 1 --in /scratch/again
+  fathom replay s3d.1 --layer posix --think 1 --in /scratch/again
   fathom replay s3d.1 --emit-c s3d_io.c
-  fathom replay s3d.1 --ranks 8 --in /scratch/again
-  fathom replay s3d.1 --ranks 8 --scale 1/2 --in /scratch/again
+  fathom replay s3d.1 --nprocs 8 --in /scratch/again
+  fathom replay s3d.1 --nprocs 8 --scale 1/2 --in /scratch/again
   fathom replay s3d.1 --build s3d_io && fathom tune -- mpiexec -n 4 ./s3d_io {out}
 """
 
@@ -31,11 +31,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """RUN, what is made again and how, and what becomes of it."""
     add_run(parser)
     parser.add_argument(
-        "--level", choices=list(LEVELS),
-        help="layer whose calls are made again (the highest that the run has in full)",
+        "--layer", metavar="LAYER", choices=list(LEVELS),
+        help="whose calls are made again: hdf5, mpiio or posix (the highest that the run has in full)",
     )  # fmt: skip
     parser.add_argument(
-        "--file",
+        "--files",
         metavar="GLOB",
         help="only calls on files whose path, or its last part, is like this",
     )
@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="wait between calls as long as the run did, times X (0: not at all)",
     )  # fmt: skip
     parser.add_argument(
-        "--ranks", type=_ranks, metavar="N",
+        "--nprocs", type=_ranks, metavar="N",
         help="on so many ranks: each one's part stays, arrays grow (weak scaling)",
     )  # fmt: skip
     parser.add_argument(
@@ -98,8 +98,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Writes, builds, runs; status 1 where calls ended otherwise than in the run."""
     if not (arguments.directory or arguments.emit_c or arguments.build):
         raise UsageError("replay: say --in DIR to run it, --emit-c FILE or --build FILE to have it")
-    wanted = Wanted(arguments.think, arguments.file, arguments.ranks, arguments.scale)
-    replay = program(fathom.open(arguments.run), arguments.level, wanted)
+    wanted = Wanted(arguments.think, arguments.files, arguments.nprocs, arguments.scale)
+    replay = program(fathom.open(arguments.run), arguments.layer, wanted)
     _tell(replay)
     if arguments.emit_c:
         write(replay, arguments.emit_c)

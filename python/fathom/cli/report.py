@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="most of the file, as 5MB (the default); up to 20MB",
     )
     parser.add_argument(
-        "--patience",
+        "--timeout",
         type=_seconds,
         default=60.0,
         metavar="SECONDS",
@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
     room = arguments.size - len(form.encode()) - 2 * len(summary.encode()) - 8192
     if room <= 0:
         raise UsageError(f"report: the page alone has {len(form):,} bytes; give a larger --size")
-    payload = collect(runs, room, arguments.patience, _say)
+    payload = collect(runs, room, arguments.timeout, _say)
     text = document(form, runs, summary, payload)
     path = arguments.output or Path(f"{next(iter(runs.all))}.html")
     _write(path, text)

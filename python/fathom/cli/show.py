@@ -9,7 +9,7 @@ examples:
   fathom show s3d.1 --svg s3d.svg
   fathom show s3d.1 --next
   fathom show s3d.1 --findings
-  fathom show s3d.1 --findings small my.sql --limit 5
+  fathom show s3d.1 --findings small my.sql --fail-over 5
 """
 
 import argparse
@@ -94,7 +94,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what loses time and what to do: all findings (those in $FATHOM_FINDINGS too), or these",
     )
     parser.add_argument(
-        "--limit",
+        "--fail-over",
         type=seconds,
         metavar="SECONDS",
         help="with --findings: exit status 1 if one loses more",
@@ -113,8 +113,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"show: --csv prints one table; add --by {', '.join(NAMES)}")
     if arguments.next and (arguments.by or arguments.json or arguments.svg or arguments.csv):
         raise UsageError("show: --next goes alone: it prints the command of the next run")
-    if arguments.limit is not None and arguments.findings is None:
-        raise UsageError("show: --limit goes with --findings")
+    if arguments.fail_over is not None and arguments.findings is None:
+        raise UsageError("show: --fail-over goes with --findings")
     if arguments.findings is not None:
         return _print_findings(arguments)
     opened = fathom.open(arguments.run, everything=arguments.all)
@@ -145,8 +145,8 @@ def _print_findings(arguments: argparse.Namespace) -> int:
     findings.complain(all_)
     if all_.broken:
         return UsageError.status
-    over = arguments.limit is not None and any(
-        (finding.lost or 0) > arguments.limit for finding in all_.conclusions
+    over = arguments.fail_over is not None and any(
+        (finding.lost or 0) > arguments.fail_over for finding in all_.conclusions
     )
     return 1 if over else 0
 

@@ -55,7 +55,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--by", choices=BY, default="layer", help="what calls are grouped by [layer]"
     )
     parser.add_argument(
-        "--interval", type=_interval, default=1.0, metavar="S", help="seconds between looks [1]"
+        "--interval",
+        type=_interval,
+        default=1.0,
+        metavar="SECONDS",
+        help="seconds between looks [1]",
     )
     parser.add_argument("--top", type=positive, metavar="N", help="most rows of the table")
     parser.add_argument("--once", action="store_true", help="one look at all so far, then the end")

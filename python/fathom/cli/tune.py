@@ -75,7 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"{', '.join(OBJECTIVES)}, energy=WATTS,WATTS, or a command whose last line is a number (runtime)",
     )  # fmt: skip
     what.add_argument("--maximize", action="store_true", help="of the command's, more is better")
-    what.add_argument("--group", metavar="GLOB", help="judge by these files only, as 'plot.*.h5'")
+    what.add_argument("--files", metavar="GLOB", help="judge by these files only, as 'plot.*.h5'")
     what.add_argument(
         "--space", type=Path, metavar="FILE", help="knobs, values, constraints, seeds"
     )
@@ -91,7 +91,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     how.add_argument("--seed", type=int, default=0, metavar="N", help="of all that is random (0)")
     how.add_argument("--trials", type=int, metavar="N", help="most runs of the search (60)")
-    how.add_argument("--seconds", type=float, metavar="S", help="most seconds, before the finals")
+    how.add_argument(
+        "--seconds", type=float, metavar="SECONDS", help="most seconds, before the finals"
+    )
     how.add_argument(
         "--screen", action="store_true", help="try each knob alone first, drop the inert"
     )
@@ -101,7 +103,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--worth", type=float, default=3.0, metavar="PERCENT", help="least gain worth having (3)"
     )
     how.add_argument(
-        "--timeout", type=float, metavar="S", help="of a trial (5 times the default's)"
+        "--timeout", type=float, metavar="SECONDS", help="of a trial (5 times the default's)"
     )
     how.add_argument(
         "--verify",
@@ -198,7 +200,7 @@ def _options(arguments: argparse.Namespace, folder: Path) -> Options:
         _say(f"no {OUT} in the program's words: what it writes is neither removed nor verified")
     options = Options(
         tuple(arguments.program), str(Path.cwd()), arguments.objective, arguments.maximize,
-        arguments.group, given_space.data() if given_space else None, arguments.sampler,
+        arguments.files, given_space.data() if given_space else None, arguments.sampler,
         tuple(arguments.compare), arguments.seed, arguments.trials, arguments.seconds,
         arguments.repeats, arguments.finalists, arguments.worth / 100, arguments.screen,
         arguments.verify or ("checksum" if has_out else "none"), arguments.timeout,

@@ -16,16 +16,16 @@ ATOMS = ["latency", "breakdown", "operation", "collective", "inclusive", "exclus
 @pytest.mark.parametrize(
     ("text", "means"),
     [
-        ("Latency Breakdown Inclusive [0-1] [1-10]", "latency breakdown inclusive [0-1] [1-10]"),
+        ("Latency Breakdown Inclusive [0-1] [1-10]", "latency breakdown inclusive 0-1 1-10"),
         (
             "LATENCY OPERATION LIST [0-4] [1-10] [-] [1-3]",
-            "latency operation list [0-4] [1-10] [-] [1-3]",
+            "latency operation list 0-4 1-10 all 1-3",
         ),
-        ("latency operation max 0-4 1-10 - 1-3", "latency operation max [0-4] [1-10] [-] [1-3]"),
-        ("latency operation avg", "latency operation avg [-] [-] [-] [-]"),
-        ("thru. [2]", "throughput [2] [-] [-] [-]"),
-        ("energy 11.5 8 [-] [1-10,15]", "energy 11.5 8 [-] [1-10,15] [-] [-]"),
-        ("  call   [ 1 , 3 - 5 ]  ", "call [1,3-5] [-] [-] [-]"),
+        ("latency operation max 0-4 1-10 - 1-3", "latency operation max 0-4 1-10 all 1-3"),
+        ("latency operation avg", "latency operation avg all all all all"),
+        ("thru. [2]", "throughput 2 all all all"),
+        ("energy 11.5 8 all [1-10,15]", "energy 11.5 8 all 1-10,15 all all"),
+        ("  call   [ 1 , 3 - 5 ]  ", "call 1,3-5 all all all"),
     ],
 )
 def test_queries_of_the_thesis(text: str, means: str) -> None:

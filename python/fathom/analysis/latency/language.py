@@ -24,8 +24,8 @@ class Numbers:
 
     def __str__(self) -> str:
         if self.ranges is None:
-            return "[-]"
-        return f"[{','.join(str(a) if a == b else f'{a}-{b}' for a, b in self.ranges)}]"
+            return "all"
+        return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in self.ranges)
 
     def __contains__(self, number: int) -> bool:
         return self.ranges is None or any(a <= number <= b for a, b in self.ranges)
@@ -172,9 +172,7 @@ def _watts(reader: _Reader, form: Form, name: str) -> float:
 def _range(reader: _Reader, item: str) -> tuple[int, int]:
     match = re.fullmatch(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?", item, re.ASCII)
     if match is None:
-        reader.wrong(
-            f"'{item.strip()}' is no number or range; sets are [0-3,7], [5], [-] or - for all"
-        )
+        reader.wrong(f"'{item.strip()}' is no number or range; sets are as 0-3,7 or 5, or all")
     first, last = match[1], match[2] or match[1]
     if max(len(first), len(last)) > MOST_DIGITS:
         reader.wrong(f"a number has at most {MOST_DIGITS} digits")
@@ -187,7 +185,7 @@ def _set(reader: _Reader, word: str) -> Numbers:
     if word.startswith("[") != word.endswith("]"):
         reader.wrong("a bracket is missing")
     inner = word[1:-1] if word.startswith("[") else word
-    if inner.strip() == "-":
+    if inner.strip() in ("-", "all"):
         return ALL
     return Numbers(tuple(_range(reader, item) for item in inner.split(",")))
 

@@ -48,7 +48,7 @@ class Segment:
             yield "--function", "o.op = $function", {"function": self.function}
         if self.file is not None:
             yield (
-                "--file",
+                "--files",
                 f"o.file in (select file from files where {of_path(self.file)})",
                 {},
             )
@@ -120,7 +120,7 @@ WHAT = {
     "--region": "unnest(o.regions)",
     "--time": "round(o.start / 1e9, 3)",
     "--function": "o.op",
-    "--file": "(select path from files as f where f.file = o.file)",
+    "--files": "(select path from files as f where f.file = o.file)",
 }
 
 
@@ -173,7 +173,7 @@ def select(source: Source, query: Query, segment: Segment) -> Part:
             if name == "calls":
                 span += " (all that a program calls is counted, I/O or not)"
             raise query.wrong(
-                name, f"no {noun} {str(numbers)[1:-1]} in this part of the run; there are {span}"
+                name, f"no {noun} {numbers} in this part of the run; there are {span}"
             )
         part = narrower
     return part

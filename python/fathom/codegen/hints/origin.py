@@ -43,7 +43,7 @@ def read_hints(origin: str, library: str | None, glob: str | None, kind: str | N
     path = Path(origin)
     if path.is_file() and header.kind_of(path):
         if glob or kind:
-            raise UsageError(f"generate: --file and --type say nothing of {origin}: it is no run")
+            raise UsageError(f"generate: --files and --type say nothing of {origin}: it is no run")
         return Hints(header.sketch(path, library))
     opened = fathom.open(origin)
     source = Remembered(opened)

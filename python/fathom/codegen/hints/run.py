@@ -57,7 +57,7 @@ def group_of(seen: Patterns, name: str) -> Group:
         if len(chosen) > 1:
             group_names = ", ".join(sorted(chosen)[:MOST])
             raise UsageError(
-                f"generate: {name} has {len(chosen)} groups of files, say one by --file GLOB: {group_names}"
+                f"generate: {name} has {len(chosen)} groups of files, say one by --files GLOB: {group_names}"
             )
         if chosen:
             use = next(one for one in seen.uses if one.files == chosen[0])

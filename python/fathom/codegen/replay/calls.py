@@ -158,7 +158,7 @@ def _check_whole(run: Run, layers: tuple[str, ...], processes: Iterable[int]) ->
     if rows:
         counted = ", ".join(f"{row['missing']:,} x {row['op']}" for row in rows[:3])
         again = every_call(
-            run.manifest, "record the run with --level call, or replay it at another level"
+            run.manifest, "record the run with --level call, or replay another of its layers"
         )
         raise RunError(
             f"{run.name}: calls of layer {rows[0]['layer']} were only counted ({counted}): {again}"
@@ -328,7 +328,7 @@ def _check_renamed(run: Run, recorded: Recorded) -> None:
     for call in recorded.every():
         if call.op == "rename" and "to" not in call.arguments:
             raise RunError(
-                f"{run.name}: rename of {call.path}: its other name was not recorded; replay other files (--file)"
+                f"{run.name}: rename of {call.path}: its other name was not recorded; replay other files (--files)"
             )
 
 

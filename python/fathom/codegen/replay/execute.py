@@ -55,7 +55,7 @@ def _hdf5(program: Program) -> tuple[str, ...]:
     stack = installed_stacks().get(f"hdf5-{family(program)}")
     if stack is None:
         raise FathomError(
-            f"replay: no parallel HDF5 of {program.mpi or 'an MPI'} here; --level mpiio needs none"
+            f"replay: no parallel HDF5 of {program.mpi or 'an MPI'} here; --layer mpiio needs none"
         )
     return stack.flags
 

@@ -142,7 +142,7 @@ class _Resizing:
             seen = self.patterns[number]
             other = next((p.layer for p in seen if p.layer != call.layer), None)
             if other in ("mpiio", "hdf5"):
-                raise Irregular(f"its data was moved by {other}: replay that, by --level {other}")
+                raise Irregular(f"its data was moved by {other}: replay that, by --layer {other}")
             if other or any(p.below_hdf5 for p in seen):
                 raise Irregular(f"where {other or 'HDF5'} puts what in a file is not worked out")
             path = seen[0].path if seen else one.path

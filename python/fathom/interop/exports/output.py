@@ -21,7 +21,7 @@ def check(out: Path, anchor: str | None, force: bool) -> None:
         return
     if not force:
         raise UsageError(
-            f"export: {printable(out)} is there already: choose another --out, or add --force"
+            f"export: {printable(out)} is there already: choose another --output, or add --force"
         )
     # Replaced is only what an export of this kind has made: nobody's home directory by a slip.
     same = (out / anchor).is_file() if anchor else out.is_file()

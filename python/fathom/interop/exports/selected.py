@@ -46,7 +46,7 @@ class Part:
         if self.layers is not None:
             yield "--layers", conditions.calls(Selection(layers=self.layers))
         if self.file is not None:
-            yield "--file", f"file in (select file from files where {of_path(self.file)})"
+            yield "--files", f"file in (select file from files where {of_path(self.file)})"
 
 
 #: What an option could have named, as text, of rows of `calls`.
@@ -56,7 +56,7 @@ THERE = {
     "--ranks": "select coalesce(min(rank) || '-' || max(rank), 'none') as name from calls",
     "--layers": "select distinct layer as name from calls order by name",
     # Those with the most bytes first: thousands are only looked at by libraries.
-    "--file": "select parse_filename(path) as name from files join calls using (file) group by all"
+    "--files": "select parse_filename(path) as name from files join calls using (file) group by all"
     " order by sum(greatest(bytes, 0)) desc nulls last, name",
 }
 

@@ -59,7 +59,7 @@ def _others(selected: Selected) -> Iterator[pa.RecordBatch]:
     if any(selected.part.conditions()):
         if belongs is None:
             raise UsageError(
-                f"export: a row of table {table} is of no one call: leave out --time, --ranks, --layers, --file"
+                f"export: a row of table {table} is of no one call: leave out --time, --ranks, --layers, --files"
                 f" (tables of which a part can be had: calls, {', '.join(BELONGS)})"
             )
         statement = (
