@@ -153,7 +153,7 @@ format: venv
 	$(BIN)/ruff check --fix $(PYTHON_FILES)
 	$(BIN)/ruff format $(PYTHON_FILES)
 
-# What other languages need of catalog/layers.toml; committed, so that no build needs Python for it.
+# What other languages and the docs have of catalog/*.toml; committed, so that no build needs Python for it.
 facts: venv
 	@PYTHONPATH=python $(BIN)/python -m fathom.catalogue facts .
 

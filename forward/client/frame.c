@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "bytes.h"
-#include "core/core.h"
+#include "core/crc.h"
 
 enum {
 	FLAGS = FWD_FLAG_BODY_CRC | FWD_FLAG_RETRY | FWD_FLAG_PULL | FWD_FLAG_MORE |

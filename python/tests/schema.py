@@ -1,13 +1,13 @@
-"""Runs made of rows in a test. The schemas are those that docs/tables.md states."""
+"""Runs made of rows in a test. The schemas are those of catalog/tables.toml."""
 
-import re
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from fathom.catalogue import columns
+from fathom.run.columns import PARTED
 
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "tables.md"
 TYPES = {
     "i32": pa.int32(),
     "i64": pa.int64(),
@@ -19,29 +19,19 @@ TYPES = {
     "text": pa.string(),
     "bool": pa.bool_(),
 }
-ROW = re.compile(r"^\| ([a-z_, ]+) \| (list of )?(\w+)(\?)? \|", re.ASCII)
 
 
-def _schemas() -> dict[str, pa.Schema]:
-    schemas: dict[str, list[pa.Field]] = {}
-    name = ""
-    for line in DOCUMENT.read_text(encoding="utf-8").splitlines():
-        if line.startswith("## "):
-            name = line[3:].strip()
-        entry = ROW.match(line)
-        if entry is None or entry[3] not in TYPES:
-            continue
-        kind = pa.list_(TYPES[entry[3]]) if entry[2] else TYPES[entry[3]]
-        for column in entry[1].split(", "):
-            field = pa.field(column.strip(), kind, nullable=bool(entry[4]))
-            schemas.setdefault(name, []).append(field)
-    return {name: pa.schema(fields) for name, fields in schemas.items()}
+def _schema(table: columns.Table) -> pa.Schema:
+    fields = []
+    for column in table.columns:
+        kind = pa.list_(TYPES[column.type]) if column.is_list else TYPES[column.type]
+        fields += [pa.field(name, kind, nullable=column.nullable) for name in column.names]
+    return pa.schema(fields)
 
 
-SCHEMAS = _schemas()
+SCHEMAS = {table.name: _schema(table) for table in columns.tables()}
 REGIONS = ("user", "threads")
 STORAGE = ("posix", "stdio", "aio")
-PARTED = ("calls", "args", "links")
 
 
 def _default(field: pa.Field) -> Any:
@@ -60,12 +50,12 @@ def table(name: str, rows: list[dict[str, Any]]) -> pa.Table:
     """Rows of one table; what a row leaves out is null, 0 or empty."""
     schema = SCHEMAS[name]
     unknown = {key for row in rows for key in row} - set(schema.names)
-    assert not unknown, f"docs/tables.md has no {name}.{unknown}"
-    columns = {
+    assert not unknown, f"catalog/tables.toml has no {name}.{unknown}"
+    arrays = {
         field.name: pa.array([row.get(field.name, _default(field)) for row in rows], field.type)
         for field in schema
     }
-    return pa.table(columns, schema=pa.schema([f.with_nullable(True) for f in schema]))
+    return pa.table(arrays, schema=pa.schema([f.with_nullable(True) for f in schema]))
 
 
 def with_own_calls(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:

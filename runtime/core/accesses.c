@@ -1,5 +1,10 @@
 /* What accesses are like: how each follows the one before of its thread, key and object, and how its bytes lie in
  * memory and file. The packer does the same with calls that have rows (engine/pack/src/counters.rs). */
+#include "core/base.h"
+#include "core/call.h"
+#include "core/ops.h"
+#include "core/stream.h"
+#include "core/thread.h"
 #include "core/counters.h"
 
 enum { FILE_BLOCK = 4096 }; /* what an offset is a multiple of when it is aligned */
@@ -30,7 +35,7 @@ static __attribute__((noinline)) void next_run(struct thread *t, struct data_cou
 		return;
 	if (bins)
 		bins[bin_of(ended.value)] += ended.calls;
-	if (n->sum.zero == ALL && what != TALLY_EXTENT)
+	if (n->sum.zero == COUNTER_ALL && what != TALLY_EXTENT)
 		tally_add(t, &key, what, &ended);
 }
 
@@ -152,7 +157,7 @@ void access_add(struct thread *t, struct data_counter *n, const struct call *c)
 
 	if (asked >= 0 || r.amount >= 0)
 		add_size(t, n, asked >= 0 ? asked : r.amount);
-	if (n->sum.zero != ALL)
+	if (n->sum.zero != COUNTER_ALL)
 		return;
 	if (r.amount >= 0 && r.extent >= 0)
 		add_shape(t, n, r.extent, r.extent > r.amount, field(c, op->pieces_at, 0) > 1);
@@ -212,7 +217,7 @@ void access_write(struct record *r, const struct data_counter *n)
 {
 	record_varint(r, n->sum.zero);
 	put_bins(r, n->sizes, &n->size);
-	if (n->sum.zero != ALL)
+	if (n->sum.zero != COUNTER_ALL)
 		return;
 	put_bins(r, n->extents, &n->extent);
 	for (uint32_t i = 0; i < PATTERN_COUNTS; i++)

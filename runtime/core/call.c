@@ -5,6 +5,18 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base.h"
+#include "core/call.h"
+#include "core/chunk.h"
+#include "core/clock.h"
+#include "core/config.h"
+#include "core/counters.h"
+#include "core/objects.h"
+#include "core/ops.h"
+#include "core/sites.h"
+#include "core/state.h"
+#include "core/stream.h"
+#include "core/thread.h"
 #include "core/fast.h"
 #include "core/levels.h"
 #include "core/raw.h"
@@ -53,7 +65,8 @@ static void drop_open(struct thread *t, uint32_t depth, uint64_t now)
 {
 	while (t->depth > depth) {
 		t->depth--;
-		stream_unfinished(t, &t->page->open[t->depth], t->depth, LEFT_BY_JUMP, now);
+		stream_unfinished(t, &t->page->open[t->depth], t->depth, UNFINISHED_LEFT_BY_JUMP,
+				  now);
 		atomic_store_explicit(&t->page->depth, t->depth, memory_order_relaxed);
 	}
 }

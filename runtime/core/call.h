@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/stream_format.h"
+
 enum {
 	CALL_FIELDS = 8, /* at most this many recorded numbers per call */
 	CALL_DEPTH = 63, /* deeper calls pass through unrecorded, with a mark */
@@ -56,11 +58,11 @@ struct op {
 	const char *fields; /* comma-separated names of field[0..n) */
 	uint8_t layer;
 	uint8_t nfields;
-	uint8_t tracked; /* its offset is tracked, not given */
-	uint8_t absorb;  /* the same op directly inside itself is one call (MPI_X over PMPI_X) */
-	uint8_t collective; /* all ranks of the object's group make it together: op flag 2 in the stream */
-	uint8_t beside;    /* it stands beside the call that it is recorded in: op flag 512 */
-	uint8_t direction; /* OP_READS, OP_WRITES: its calls move data; 0 */
+	uint8_t tracked;    /* its offset is tracked, not given */
+	uint8_t absorb;     /* the same op directly inside itself is one call (MPI_X over PMPI_X) */
+	uint8_t collective; /* all ranks of the object's group make it together */
+	uint8_t beside;     /* it stands beside the call that it is recorded in */
+	uint8_t direction;  /* OP_READS, OP_WRITES: its calls move data; 0 */
 	/* 1 + the number of the field: what counters look at; 0: there is none. `pieces` of memory. */
 	uint8_t size_at, offset_at, bytes_at, selection_at, pieces_at;
 	uint8_t aligns; /* its wrapper tells of buffers that are not aligned */
@@ -104,34 +106,11 @@ uint64_t ticks_now(void);
 
 /* Objects: what a call was made on. The number is the process image's; a definition is written to
  * the calling thread's stream at once. Definitions outlive the budget. */
-enum object_class {
-	OBJECT_UNKNOWN,
-	OBJECT_DESCRIPTOR,
-	OBJECT_PATH,
-	OBJECT_MPI_FILE,
-	OBJECT_HDF5_FILE,
-	OBJECT_HDF5_DATASET,
-	OBJECT_MAPPING,
-	OBJECT_DIRECTORY,
-	OBJECT_REQUEST,
-	OBJECT_HDF5_OTHER,
-	OBJECT_HDF5_GROUP,
-	OBJECT_HDF5_ATTRIBUTE,
-	OBJECT_HDF5_DATATYPE,
-	OBJECT_PNETCDF_FILE,
-	OBJECT_PNETCDF_VARIABLE,
-	OBJECT_NETCDF_FILE,
-	OBJECT_NETCDF_VARIABLE,
-	OBJECT_NETCDF_GROUP,
-	OBJECT_QUEUE, /* an io_uring or a libaio context */
-	OBJECT_COMMUNICATOR,
-	OBJECT_NAMED, /* what the program named by fathom.h */
-};
 struct object_def {
 	uint32_t parent;
 	const char *name; /* need not outlive the call; NULL is "" */
 	uint64_t number
-		[16]; /* by class: docs/stream-format.md, record 2, in order; zigzag ones as int64_t */
+		[16]; /* by class: `carries` of catalog/stream.toml, in order; zigzag ones as int64_t */
 	uint32_t numbers;
 };
 uint32_t object_define(struct call *c, enum object_class class, const struct object_def *def);
@@ -148,7 +127,6 @@ const char *path_absolute(char *out, size_t size, int dirfd, const char *path);
 void path_chdir(void); /* the current directory changed: ask for it anew */
 
 /* Small facts beside calls. */
-enum link_kind { LINK_SERVES = 1, LINK_CARRIES, LINK_COMPLETES, LINK_MATCHED };
 struct call_ref {
 	uint64_t stream;
 	uint64_t seq;
@@ -178,7 +156,7 @@ struct repeated {
 	uint64_t level[5][2]; /* count, stride in bytes; outermost first */
 };
 struct selection_def {
-	uint8_t form; /* 1 bytes of a file view, 2 elements of a dataspace */
+	uint8_t form; /* enum selection_form */
 	bool exact;
 	uint32_t rank;
 	int64_t displacement;

@@ -1,5 +1,8 @@
 /* Clocks: raw ticks where they are sound, and the triples that tie them to the system's clocks. */
-#include "core/core.h"
+#include "core/chunk.h"
+#include "core/clock.h"
+#include "core/state.h"
+#include "core/thread.h"
 
 #include <fcntl.h>
 #include <string.h>

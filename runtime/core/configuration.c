@@ -4,22 +4,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/core.h"
+#include "core/base.h"
+#include "core/config.h"
+#include "core/state.h"
+#include "core/text.h"
+#include "core/launchers.h"
 #include "core/layers.h"
 #include "core/levels.h"
 #include "core/raw.h"
 
 struct config config;
-
-/* Programs that start others: the environment passes through them, their own calls are not recorded. */
-static const char *const launchers[] = {
-	"mpiexec*", "mpirun*", "hydra_*", "orterun",       "orted",   "prte*",   "prun",
-	"srun",     "sbatch",  "salloc",  "slurmstepd",    "aprun",   "jsrun",   "ssh",
-	"sshd",     "rsh",     "sh",      "bash",          "dash",    "zsh",     "ksh*",
-	"csh",      "tcsh",    "fish",    "busybox",       "env",     "timeout", "nohup",
-	"nice",     "stdbuf",  "setsid",  "taskset",       "numactl", "time",    "strace",
-	"ltrace",   "gdb",     "fathom",  "fathom-engine", NULL,
-};
 
 /* 0 is the first rank of its node. */
 static const char *const local_rank_variables[] = {
@@ -155,7 +149,7 @@ bool program_is_traced(void)
 {
 	if (!program_read())
 		return true;
-	for (size_t i = 0; launchers[i]; i++)
+	for (size_t i = 0; i < sizeof(launchers) / sizeof(launchers[0]); i++)
 		if (glob_match(launchers[i], strlen(launchers[i]), config.program))
 			return false;
 	return !in_list(config.program, config_text("FATHOM_SKIP"));

@@ -1,5 +1,15 @@
 /* Counters: what is left of a call that has no row. Bounded tables per thread, in the ring, that evict themselves
  * into the stream as partial counts: sums of all calls, and what is known of those that move data. */
+#include "core/base.h"
+#include "core/call.h"
+#include "core/chunk.h"
+#include "core/clock.h"
+#include "core/ops.h"
+#include "core/ring.h"
+#include "core/state.h"
+#include "core/stream.h"
+#include "core/text.h"
+#include "core/thread.h"
 #include "core/counters.h"
 
 #include <string.h>
@@ -151,7 +161,7 @@ static struct counter *sum_of(struct thread *t, const struct counter_key *key)
 }
 
 static struct data_counter *make_data(struct thread *t, const struct counter_key *key,
-				      enum detail detail, uint32_t place)
+				      enum counter_detail detail, uint32_t place)
 {
 	struct data_table *table = t->data;
 	const uint32_t used = atomic_load_explicit(&table->used, memory_order_relaxed);
@@ -171,7 +181,7 @@ static struct data_counter *make_data(struct thread *t, const struct counter_key
 
 /* NULL: no memory. */
 static struct data_counter *look_up(struct thread *t, const struct counter_key *key,
-				    enum detail detail)
+				    enum counter_detail detail)
 {
 	struct data_table *table = index_of(t) ? data_of(t) : NULL;
 	uint32_t place = hash_of(key);
@@ -197,7 +207,7 @@ static struct data_counter *look_up(struct thread *t, const struct counter_key *
 }
 
 static struct data_counter *data_counter_of(struct thread *t, const struct counter_key *key,
-					    enum detail detail)
+					    enum counter_detail detail)
 {
 	struct data_counter *n = t->index ? t->index->recent : NULL;
 
@@ -247,7 +257,7 @@ void counter_add(struct thread *t, const struct call *c, uint64_t ended, bool wh
 			add(sum, c, bytes, ended);
 		return;
 	}
-	data = data_counter_of(t, &key, whole_job ? SIZES_TOO : ALL);
+	data = data_counter_of(t, &key, whole_job ? COUNTER_SIZES : COUNTER_ALL);
 	if (!data)
 		return;
 	add(&data->sum, c, bytes, ended);
@@ -271,8 +281,9 @@ static struct data_counter *claim_entry(const struct call *c, struct thread **cl
 	struct thread *t = *claimed = thread_claim();
 	struct counter_key key;
 
-	return t && t == c->thread && key_in_flight(t, c, &key) ? data_counter_of(t, &key, ALL)
-								: NULL;
+	return t && t == c->thread && key_in_flight(t, c, &key)
+		       ? data_counter_of(t, &key, COUNTER_ALL)
+		       : NULL;
 }
 
 void call_misaligned(struct call *c)

@@ -3,7 +3,12 @@
 #ifndef FATHOM_COUNTERS_H
 #define FATHOM_COUNTERS_H
 
-#include "core/core.h"
+#include "core/base.h"
+#include "core/call.h"
+#include "core/chunk.h"
+#include "core/clock.h"
+#include "core/stream.h"
+#include "core/thread.h"
 
 enum { BINS = 17, PATTERN_COUNTS = 10 };
 
@@ -20,9 +25,6 @@ enum pattern_count {
 	HOLES_BOTH,
 	SWITCHES,
 };
-
-/* How much is told of a key's accesses: nothing of one that has none. */
-enum detail { SUMS_ONLY, SIZES_TOO, ALL };
 
 /* A value and how many calls in a row had it: not yet in the histogram, nor in the tally. */
 struct run {
@@ -70,8 +72,6 @@ struct tally {
 	uint64_t calls, bound;
 };
 _Static_assert(sizeof(struct tally) == 40, "a tally is 40 bytes");
-
-enum tallied { TALLY_DROPPED, TALLY_SIZE, TALLY_STRIDE, TALLY_EXTENT, TALLY_DATATYPE };
 
 enum { TALLY_WAYS = 8, TALLY_SETS = (CHUNK_BYTES - 64) / (40 * TALLY_WAYS) };
 struct tally_table {
@@ -150,5 +150,10 @@ void shape_add(uint32_t selection, const struct selection_def *def);
 /* From the first to the last byte of the file that `amount` bytes touch, which begin at `offset` and are moved
  * through a selection (0: none); -1: not known. */
 int64_t shape_extent(uint32_t selection, int64_t offset, int64_t amount);
+
+/* `whole_job`: without regard to files. */
+void counter_add(struct thread *t, const struct call *c, uint64_t ended, bool whole_job);
+void counters_write(struct thread *t); /* into the stream as records */
+void counters_cut(struct thread *t);   /* what the next row's order depends on */
 
 #endif

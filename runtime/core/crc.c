@@ -1,5 +1,5 @@
 /* CRC-32C of chunks: the processor's instruction where it has one, else a table. */
-#include "core/core.h"
+#include "core/crc.h"
 
 #include <string.h>
 #if defined(__x86_64__)

@@ -5,6 +5,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "core/base.h"
+#include "core/call.h"
+#include "core/chunk.h"
+#include "core/descriptors.h"
+#include "core/objects.h"
+#include "core/ops.h"
+#include "core/state.h"
+#include "core/thread.h"
 #include "core/levels.h"
 #include "core/process.h"
 #include "core/raw.h"
@@ -158,9 +166,6 @@ static void tell(int fd, struct statx *st)
 		     STATX_TYPE | STATX_MODE | STATX_INO | STATX_BTIME, (long)st, 0);
 }
 
-/* Flags of a descriptor's object, docs/stream-format.md. */
-enum { INHERITED = 1, STANDS_FOR = 2 };
-
 static uint32_t define(struct thread *t, struct call *c, int fd, int flags, uint64_t how,
 		       mode_t *mode)
 {
@@ -252,7 +257,7 @@ uint32_t descriptor_open(struct call *c, int fd, int dirfd, const char *path, in
  * what it stands for; NULL: nothing but itself. */
 static uint32_t inherit_in(struct thread *t, int fd, const char *name)
 {
-	const uint64_t how = name ? STANDS_FOR : INHERITED;
+	const uint64_t how = name ? DESCRIPTOR_STANDS_FOR : DESCRIPTOR_INHERITED;
 
 	struct descriptor *slot = slot_of(fd, true);
 	struct description *d, *none = NULL;

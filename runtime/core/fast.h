@@ -3,6 +3,14 @@
 #ifndef FATHOM_FAST_H
 #define FATHOM_FAST_H
 
+#include "core/base.h"
+#include "core/call.h"
+#include "core/chunk.h"
+#include "core/clock.h"
+#include "core/config.h"
+#include "core/state.h"
+#include "core/stream.h"
+#include "core/thread.h"
 #include "core/row.h"
 #include "edges/edges.h"
 

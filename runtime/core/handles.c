@@ -1,6 +1,8 @@
 /* Handle tables: an API's handle in one library -> 64 bits of ours. Lock-free, bounded, wiped by a fork
  * (a child's handles belong to another process image). */
-#include "core/core.h"
+#include "core/call.h"
+#include "core/forget.h"
+#include "core/state.h"
 
 enum { SLOTS = 65536, PROBES = 64 };
 

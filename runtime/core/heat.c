@@ -1,5 +1,11 @@
 /* When data moved: a bounded number of bins for each layer and direction. When time runs out of them, two become
  * one. */
+#include "core/base.h"
+#include "core/call.h"
+#include "core/clock.h"
+#include "core/ops.h"
+#include "core/stream.h"
+#include "core/thread.h"
 #include "core/counters.h"
 
 enum { BINS_PER_SECOND = 8 };

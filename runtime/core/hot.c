@@ -1,6 +1,14 @@
 /* What is not usual about a hot call, and learning what is: hot.h. */
 #include <errno.h>
 
+#include "core/base.h"
+#include "core/call.h"
+#include "core/chunk.h"
+#include "core/config.h"
+#include "core/descriptors.h"
+#include "core/ops.h"
+#include "core/state.h"
+#include "core/thread.h"
 #include "core/hot.h"
 
 static const _Atomic uint32_t *object_at(int fd)

@@ -7,6 +7,12 @@
 #ifndef FATHOM_HOT_H
 #define FATHOM_HOT_H
 
+#include "core/base.h"
+#include "core/call.h"
+#include "core/chunk.h"
+#include "core/clock.h"
+#include "core/state.h"
+#include "core/thread.h"
 #include "core/fast.h"
 
 struct hot_call {

@@ -2,6 +2,11 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "core/base.h"
+#include "core/call.h"
+#include "core/forget.h"
+#include "core/objects.h"
+#include "core/state.h"
 #include "core/levels.h"
 
 static bool is_file(enum object_class class)

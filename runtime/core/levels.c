@@ -1,6 +1,13 @@
 /* Levels: which calls are events, are counted, are not seen. The selection is read when the process starts and
  * whenever the control page says that it changed; what of it is the same for all calls of the process is decided
  * then, and goes into the gate. The rest is asked call by call, on the slow path. */
+#include "core/base.h"
+#include "core/call.h"
+#include "core/clock.h"
+#include "core/config.h"
+#include "core/state.h"
+#include "core/stream.h"
+#include "core/thread.h"
 #include "core/levels.h"
 
 #include <errno.h>

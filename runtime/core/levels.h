@@ -2,7 +2,10 @@
 #ifndef FATHOM_LEVELS_H
 #define FATHOM_LEVELS_H
 
-#include "core/core.h"
+#include "core/base.h"
+#include "core/call.h"
+#include "core/ops.h"
+#include "core/thread.h"
 
 enum { TABLES = 3, SELECTION_BYTES = 65536, CODE_RANGES = 1024 };
 enum level { LEVEL_UNSEEN, LEVEL_JOB, LEVEL_FILE, LEVEL_EVENT };

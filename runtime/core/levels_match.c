@@ -1,6 +1,10 @@
 /* What a call, a process or a file must be to match a table of the selection. */
 #include <string.h>
 
+#include "core/call.h"
+#include "core/config.h"
+#include "core/state.h"
+#include "core/text.h"
 #include "core/levels.h"
 #include "core/raw.h"
 

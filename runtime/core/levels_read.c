@@ -1,6 +1,7 @@
 /* The compiled selection, read: docs/selection.md, "What processes read". */
 #include <string.h>
 
+#include "core/config.h"
 #include "core/levels.h"
 #include "core/levels_read.h"
 

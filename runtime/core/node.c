@@ -3,7 +3,11 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "core/core.h"
+#include "core/base.h"
+#include "core/clock.h"
+#include "core/config.h"
+#include "core/ring.h"
+#include "core/state.h"
 #include "core/raw.h"
 
 /* All text is put together in process->path: a signal handler's stack may be small. */

@@ -3,6 +3,14 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "core/base.h"
+#include "core/call.h"
+#include "core/forget.h"
+#include "core/objects.h"
+#include "core/state.h"
+#include "core/stream.h"
+#include "core/text.h"
+#include "core/thread.h"
 #include "core/counters.h"
 #include "core/levels.h"
 #include "core/raw.h"
@@ -265,7 +273,7 @@ void object_hint(struct call *c, uint32_t object, bool in_force, const char *key
 		return;
 	r = record_begin(t);
 	record_varint(&r, object & ~OBJECT_LEFT_OUT);
-	record_varint(&r, in_force ? 2 : 1);
+	record_varint(&r, in_force ? HINT_IN_FORCE : HINT_ASKED);
 	record_string(&r, key);
 	record_string(&r, value);
 	record_end(&r, RECORD_HINT);

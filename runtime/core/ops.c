@@ -1,7 +1,9 @@
 /* The ops of this process: the catalogue's, and room behind them for what a run brings. */
 #include <string.h>
 
-#include "core/core.h"
+#include "core/call.h"
+#include "core/ops.h"
+#include "core/state.h"
 
 const struct op *_Atomic op_table = ops;
 

@@ -9,7 +9,20 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "core/core.h"
+#include "core/base.h"
+#include "core/call.h"
+#include "core/chunk.h"
+#include "core/clock.h"
+#include "core/config.h"
+#include "core/descriptors.h"
+#include "core/forget.h"
+#include "core/ops.h"
+#include "core/ring.h"
+#include "core/sites.h"
+#include "core/state.h"
+#include "core/stream.h"
+#include "core/text.h"
+#include "core/thread.h"
 #include "core/layers.h"
 #include "core/levels.h"
 #include "core/raw.h"

@@ -5,7 +5,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/core.h"
+#include "core/call.h"
+#include "core/clock.h"
+#include "core/config.h"
+#include "core/raw.h"
+#include "core/ring.h"
+#include "core/state.h"
+#include "core/thread.h"
 #include "core/process.h"
 
 /* The environment's word that a new image begins by: it would make system calls, too. */

@@ -1,4 +1,9 @@
 /* The ring: a file in node-local memory that holds a process's open chunks, so that they outlive it. */
+#include "core/base.h"
+#include "core/chunk.h"
+#include "core/config.h"
+#include "core/ring.h"
+#include "core/state.h"
 #include "core/levels.h"
 
 #include <errno.h>

@@ -4,7 +4,10 @@
 
 #include <string.h>
 
-#include "core/core.h"
+#include "core/base.h"
+#include "core/call.h"
+#include "core/chunk.h"
+#include "core/thread.h"
 
 static inline uint8_t *put_varint(uint8_t *put, uint64_t value)
 {

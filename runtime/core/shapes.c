@@ -2,6 +2,9 @@
  * the same selections (engine/pack/src/shape.rs). */
 #include <string.h>
 
+#include "core/call.h"
+#include "core/forget.h"
+#include "core/state.h"
 #include "core/counters.h"
 
 enum { SHAPES = 4096, FORM_BYTES = 1, LISTED = 64 };

@@ -4,6 +4,13 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "core/base.h"
+#include "core/call.h"
+#include "core/forget.h"
+#include "core/sites.h"
+#include "core/state.h"
+#include "core/stream.h"
+#include "core/thread.h"
 #include "core/levels.h"
 #include "core/process.h"
 #include "core/raw.h"

@@ -3,7 +3,17 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "core/core.h"
+#include "core/base.h"
+#include "core/call.h"
+#include "core/chunk.h"
+#include "core/clock.h"
+#include "core/config.h"
+#include "core/crc.h"
+#include "core/ops.h"
+#include "core/ring.h"
+#include "core/state.h"
+#include "core/stream.h"
+#include "core/thread.h"
 #include "core/raw.h"
 #include "core/row.h"
 
@@ -73,7 +83,7 @@ static void next_of_copy(struct thread *t)
 	stream_begin_chunk(t, t->chunk);
 }
 
-void record_end(struct record *r, uint8_t type)
+void record_end(struct record *r, enum record_type type)
 {
 	struct thread *t = r->t;
 	const uint8_t *from = t->scratch[t->spare_scratch];
@@ -96,8 +106,11 @@ void record_end(struct record *r, uint8_t type)
 
 static uint32_t op_flags(const struct op *o)
 {
-	return o->tracked | (uint32_t)o->collective << 1 | (uint32_t)o->direction << 2 |
-	       (uint32_t)o->aligns << 4 | (uint32_t)o->pieces_at << 5 | (uint32_t)o->beside << 9;
+	return (o->tracked ? OP_FLAG_TRACKED : 0) | (o->collective ? OP_FLAG_COLLECTIVE : 0) |
+	       (o->direction == OP_READS ? OP_FLAG_READS : 0) |
+	       (o->direction == OP_WRITES ? OP_FLAG_WRITES : 0) |
+	       (o->aligns ? OP_FLAG_ALIGNMENT : 0) | (o->beside ? OP_FLAG_BESIDE : 0) |
+	       (uint32_t)o->pieces_at << OP_FLAG_PIECES_SHIFT;
 }
 
 void stream_op(struct thread *t, uint32_t op)

@@ -3,6 +3,9 @@
  * 2005), in each set for itself. */
 #include <string.h>
 
+#include "core/base.h"
+#include "core/stream.h"
+#include "core/thread.h"
 #include "core/counters.h"
 
 static struct tally_table *table_of(struct thread *t)

@@ -1,5 +1,5 @@
 /* Small text functions that need neither locale nor malloc. */
-#include "core/core.h"
+#include "core/text.h"
 
 #include <string.h>
 

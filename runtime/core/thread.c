@@ -4,6 +4,16 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "core/base.h"
+#include "core/call.h"
+#include "core/chunk.h"
+#include "core/clock.h"
+#include "core/config.h"
+#include "core/ops.h"
+#include "core/ring.h"
+#include "core/state.h"
+#include "core/stream.h"
+#include "core/thread.h"
 #include "core/counters.h"
 #include "core/levels.h"
 #include "core/process.h"
@@ -343,7 +353,8 @@ static void end_stream(struct thread *t)
 	uint64_t mask;
 
 	for (uint32_t depth = t->depth; depth > 0; depth--)
-		stream_unfinished(t, &t->page->open[depth - 1], depth - 1, THREAD_ENDED, ticks());
+		stream_unfinished(t, &t->page->open[depth - 1], depth - 1, UNFINISHED_THREAD_ENDED,
+				  ticks());
 	t->depth = 0;
 	if (!t->full) /* a full one's stay in the ring */
 		counters_write(t);
@@ -461,7 +472,8 @@ void thread_write_snapshot(struct thread *t, bool end)
 	if (end)
 		thread_say_losses(copy);
 	for (; depth > 0; depth--)
-		stream_unfinished(copy, &t->page->open[depth - 1], depth - 1, OPEN_AT_END, ticks());
+		stream_unfinished(copy, &t->page->open[depth - 1], depth - 1,
+				  UNFINISHED_OPEN_AT_END, ticks());
 	stream_seal(chunk, end ? CHUNK_LAST : CHUNK_BEFORE_EXEC);
 	if (!stream_write(chunk))
 		process->write_failed = true;

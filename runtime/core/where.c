@@ -1,8 +1,9 @@
 /* The module that an address lies in, asked of the loader. A static program has its own answer (runtime/linked). */
+#include <stddef.h>
 #include <link.h>
 #include <dlfcn.h>
 
-#include "core/core.h"
+#include "core/sites.h"
 #include "core/process.h"
 
 /* glibc 2.35's lock-free look-up where there is one; dladdr1 takes the loader's lock. */

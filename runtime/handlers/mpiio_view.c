@@ -52,7 +52,7 @@ uint32_t mpi_layout_define(struct call *c, const struct mpi_layout *l, int64_t d
 	if (l->exact && l->total == 1 && l->period == 1 && l->block[0][0] == 0 && displacement == 0)
 		return 0;
 	const struct selection_def def = {
-		.form = 1,
+		.form = SELECTION_OF_BYTES,
 		.exact = l->exact,
 		.rank = 1,
 		.displacement = displacement,

@@ -204,7 +204,8 @@ static bool scan(struct dirtied *d, uintptr_t start, uintptr_t end, int64_t offs
 
 static uint32_t epoch(struct call *c, const struct watched *w, uintptr_t start, uintptr_t end)
 {
-	struct dirtied d = {.def = {.form = 1, .exact = true, .rank = 1, .unit = 1}};
+	struct dirtied d = {
+		.def = {.form = SELECTION_OF_BYTES, .exact = true, .rank = 1, .unit = 1}};
 
 	if (!scan(&d, start, end, w->offset + (int64_t)(start - w->start)) || !d.def.total)
 		return 0;

@@ -131,7 +131,7 @@ static uint64_t span(const struct shape *shape, const uint64_t *extent)
 uint32_t shape_define(struct call *c, const struct shape *shape, const uint64_t *extent)
 {
 	const struct selection_def def = {
-		.form = 2,
+		.form = SELECTION_OF_ELEMENTS,
 		.exact = shape->exact,
 		.rank = shape->rank,
 		.unit = 1,

@@ -1,9 +1,10 @@
 /* The only module of a static program. */
+#include <stddef.h>
 #include <elf.h>
 #include <stdint.h>
 #include <sys/auxv.h>
 
-#include "core/core.h"
+#include "core/sites.h"
 #include "core/process.h"
 #include "linked/linked.h"
 

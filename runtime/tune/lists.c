@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/core.h"
+#include "core/call.h"
+#include "core/text.h"
 #include "edges/edges.h"
 #include "handlers/hdf5.h"
 #include "tune/settings.h"

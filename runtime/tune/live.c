@@ -8,7 +8,10 @@
 #include <sched.h>
 #include <string.h>
 
-#include "core/core.h"
+#include "core/base.h"
+#include "core/call.h"
+#include "core/config.h"
+#include "core/state.h"
 #include "core/raw.h"
 #include "handlers/library.h"
 

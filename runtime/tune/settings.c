@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/core.h"
+#include "core/call.h"
+#include "core/text.h"
 #include "core/raw.h"
 
 enum { TEXT = 65536, RULES = 256, VALUES = 4096 };

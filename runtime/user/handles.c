@@ -2,7 +2,10 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "core/core.h"
+#include "core/base.h"
+#include "core/call.h"
+#include "core/state.h"
+#include "core/text.h"
 #include "user/probe.h"
 #include "user/user.h"
 

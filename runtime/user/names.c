@@ -3,7 +3,10 @@
 
 #include <string.h>
 
-#include "core/core.h"
+#include "core/call.h"
+#include "core/ops.h"
+#include "core/state.h"
+#include "core/text.h"
 #include "user/user.h"
 
 enum { NAME_BYTES = 64, FIELDS_BYTES = 160, PROBES = 32 };

@@ -3,7 +3,9 @@
 
 #include <string.h>
 
-#include "core/core.h"
+#include "core/call.h"
+#include "core/clock.h"
+#include "core/ops.h"
 #include "user/user.h"
 
 static const struct probe_calls probe_calls = {

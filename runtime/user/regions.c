@@ -3,7 +3,11 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "core/core.h"
+#include "core/base.h"
+#include "core/call.h"
+#include "core/ops.h"
+#include "core/text.h"
+#include "core/thread.h"
 #include "user/names.h"
 #include "user/user.h"
 

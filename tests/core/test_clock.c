@@ -3,7 +3,8 @@
 #include <time.h>
 
 #include "check.h"
-#include "core/core.h"
+#include "core/chunk.h"
+#include "core/clock.h"
 
 static int64_t now(clockid_t clock)
 {

@@ -4,7 +4,9 @@
 
 #include "check.h"
 #include "core/call.h"
-#include "core/core.h"
+#include "core/chunk.h"
+#include "core/clock.h"
+#include "core/thread.h"
 #include "core/counters.h"
 #include "decode.h"
 

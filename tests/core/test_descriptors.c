@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "core/core.h"
+#include "core/call.h"
 #include "core/process.h"
 
 enum { FILES = 4, FDS = 12, STEPS = 20000 };

@@ -6,6 +6,11 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "core/base.h"
+#include "core/call.h"
+#include "core/clock.h"
+#include "core/state.h"
+#include "core/thread.h"
 #include "core/hot.h"
 #include "decode.h"
 

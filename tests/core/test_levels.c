@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "core/state.h"
 #include "core/levels.h"
 #include "core/levels_read.h"
 #include "core/process.h"

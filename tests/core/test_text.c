@@ -6,7 +6,8 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "core/core.h"
+#include "core/call.h"
+#include "core/text.h"
 
 /* ---- globs: made of tokens, matched token by token ---- */
 

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use fathom_stream::{ChunkWriter, Clock, FLAG_LAST, Header, Samples, Series};
+use fathom_stream::{ChunkWriter, Clock, Header, Samples, Series, chunk_flag};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::error::{AgentError, At};
@@ -142,7 +142,7 @@ impl Recorder {
 		if let Some(last) = self.last {
 			out.values(last, unwritten(&known).collect());
 		}
-		let bytes = out.finish(FLAG_LAST);
+		let bytes = out.finish(chunk_flag::LAST);
 		self.append(&bytes)
 	}
 

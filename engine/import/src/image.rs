@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 use fathom_stream::{
-	Call, ChunkWriter, Clock, FLAG_BEFORE_EXEC, FLAG_LAST, HEADER, Header, Inside, NO_SEQ,
-	OpRecord, ProcessRecord,
+	Call, ChunkWriter, Clock, HEADER, Header, Inside, NO_SEQ, OpRecord, ProcessRecord, chunk_flag,
 };
 
 /// A chunk is sealed when it has as much.
@@ -220,7 +219,7 @@ impl Image {
 	/// The image ends, or another takes its place.
 	pub fn end(&mut self, node: &Node, replaced: bool) {
 		self.ended = true;
-		let flag = if replaced { FLAG_BEFORE_EXEC } else { FLAG_LAST };
+		let flag = if replaced { chunk_flag::BEFORE_EXEC } else { chunk_flag::LAST };
 		for stream in self.streams.values_mut() {
 			if let Some(chunk) = stream.chunk.take() {
 				stream.seal(node, chunk, flag, self.lasted, &mut self.bytes);

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use fathom_stream::{
 	Call, Counter, CounterData, Datatype, HeatBin, NO_SEQ, Object, OpRecord, SomeCounts, Tally,
+	tallied,
 };
 
 use crate::jsonl::{self, Hint, ImportedRun};
@@ -15,11 +16,6 @@ use crate::{Image, Node, Rows};
 const START: u64 = 1_000_000_000;
 /// Numbers of threads of which nobody knows one.
 const NEXT_THREAD: u32 = 1 << 24;
-/// What a tally counts.
-const SIZE: u32 = 1;
-const STRIDE: u32 = 2;
-const FUNCTION: u32 = 5;
-const RANGE: u32 = 6;
 
 pub struct Process {
 	pub number: u32,
@@ -230,11 +226,11 @@ fn write_counter(
 	}
 	let Details { functions, ranges, strides, common, .. } = &sum.details;
 	let lists = [
-		(SIZE, &sum.sizes),
-		(SIZE, common),
-		(STRIDE, strides),
-		(FUNCTION, functions),
-		(RANGE, ranges),
+		(tallied::SIZE, &sum.sizes),
+		(tallied::SIZE, common),
+		(tallied::STRIDE, strides),
+		(tallied::FUNCTION, functions),
+		(tallied::SIZE_RANGE, ranges),
 	];
 	for (what, list) in lists {
 		for &[value, calls] in list.iter().filter(|pair| pair[1] > 0) {

@@ -11,11 +11,12 @@ use parquet::arrow::arrow_writer::{ArrowColumnWriter, ArrowRowGroupWriterFactory
 use parquet::errors::{ParquetError, Result};
 use parquet::file::writer::SerializedFileWriter;
 
-use crate::columns::{CallColumns, OFFSET_FROM, SCATTERED, STATES, call_schema};
+use crate::columns::{CallColumns, OFFSET_FROM, SCATTERED, STATES};
 use crate::define::Op;
 use crate::error::{At, PackError};
-use crate::output::{GROUP_ROWS, properties};
+use crate::output::{GROUP_ROWS, properties, schema_of};
 use crate::runs::{Meaning, RunColumn};
+use crate::schema;
 
 /// Texts of the ops' columns: by op the number of its text, and the texts.
 pub struct OpTexts {
@@ -62,7 +63,7 @@ pub struct CallsFile<W: Write + Send> {
 
 impl<W: Write + Send> CallsFile<W> {
 	pub fn new(path: &Path, sink: W) -> std::result::Result<Self, PackError> {
-		let schema = call_schema();
+		let schema = schema_of(&schema::CALLS);
 		let mut properties = properties(&schema, &SCATTERED);
 		add_encoded_arrow_schema_to_metadata(&schema, &mut properties);
 		let types = ArrowSchemaConverter::new().convert(&schema).at(path)?;

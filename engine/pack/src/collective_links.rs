@@ -2,7 +2,7 @@
 //! aggregator's read or write to the calls of the ranks whose bytes it had. Below a call that posts, and the waits until it
 //! is seen completed.
 
-use fathom_stream::Link;
+use fathom_stream::{Link, link_kind};
 use rayon::prelude::*;
 
 use crate::collectives::{Collectives, RankCall};
@@ -12,7 +12,6 @@ use crate::survey::{Below, CollectiveCall};
 use crate::tables::MarkRow;
 use crate::view::{Moved, SPREAD};
 
-const CARRIES: u32 = 2;
 /// Links of a run, at most; and places compared for one collective call.
 const MOST_LINKS: usize = 4 << 20;
 const MOST_COMPARED: usize = 16 << 20;
@@ -138,7 +137,7 @@ fn link_rank(rank: &Rank<'_>, number: usize, system: &[System], links: &mut Vec<
 			seq: 0,
 			to_stream: rank.stream,
 			to_seq: rank.seq,
-			kind: CARRIES,
+			kind: link_kind::CARRIES,
 			bytes,
 			percent: u32::from(percent),
 		},
@@ -200,14 +199,14 @@ fn calls_below(
 #[allow(clippy::unwrap_used)]
 mod tests {
 	use super::*;
-	use fathom_stream::Selection;
+	use fathom_stream::{Selection, selection_form};
 	use proptest::prelude::*;
 
 	/// Of rank `rank` of `ranks`: every `ranks`-th stretch of `each` bytes.
 	fn stripes(rank: u64, ranks: u64, each: u64) -> Selection {
 		Selection {
 			selection: 1,
-			form: 1,
+			form: selection_form::BYTES,
 			exact: true,
 			rank: 1,
 			displacement: 0,

@@ -9,9 +9,13 @@ use arrow_array::{
 	ArrayRef, BooleanArray, DictionaryArray, PrimitiveArray, RecordBatch, StringArray, UInt16Array,
 };
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, NullBuffer, ScalarBuffer};
-use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use arrow_schema::ArrowError;
+
+use fathom_stream::link_kind;
 
 use crate::define::Op;
+use crate::output::schema_of;
+use crate::schema;
 
 /// Bits of [`CallRow::valid`]: columns that are not null, and those of yes or no that are yes.
 pub mod has {
@@ -252,7 +256,7 @@ impl CallColumns {
 	/// All rows as Arrow arrays.
 	pub fn take(&mut self, names: &OpNames) -> Result<RecordBatch, ArrowError> {
 		self.look_over();
-		let schema = call_schema();
+		let schema = schema_of(&schema::CALLS);
 		let op: ScalarBuffer<u16> = self.rows.iter().map(|row| row.op).collect();
 		let named = |values: &ArrayRef| -> Result<ArrayRef, ArrowError> {
 			let keys = UInt16Array::new(op.clone(), None);
@@ -299,49 +303,6 @@ impl OpNames {
 	}
 }
 
-fn dictionary(keys: DataType) -> DataType {
-	DataType::Dictionary(Box::new(keys), Box::new(DataType::Utf8))
-}
-
-pub fn call_schema() -> SchemaRef {
-	let (names, choices) = (dictionary(DataType::UInt16), dictionary(DataType::UInt8));
-	let must = |name: &str, kind: DataType| Field::new(name, kind, false);
-	let may = |name: &str, kind: DataType| Field::new(name, kind, true);
-	Arc::new(Schema::new(vec![
-		must("id", DataType::UInt64),
-		must("stream", DataType::UInt32),
-		must("process", DataType::UInt32),
-		must("thread", DataType::UInt32),
-		may("rank", DataType::Int32),
-		may("parent", DataType::UInt64),
-		may("call", DataType::UInt32),
-		must("depth", DataType::UInt8),
-		must("layer", names.clone()),
-		must("op", names.clone()),
-		must("kind", names),
-		may("object", DataType::UInt32),
-		may("file", DataType::UInt32),
-		must("start", DataType::Int64),
-		must("duration", DataType::Int64),
-		must("nested", DataType::Int64),
-		may("size", DataType::Int64),
-		may("file_offset", DataType::Int64),
-		may("offset_from", choices.clone()),
-		may("bytes", DataType::Int64),
-		may("result", DataType::Int64),
-		must("error", DataType::Int32),
-		must("state", choices),
-		may("site", DataType::UInt32),
-		may("selection", DataType::UInt32),
-		may("collective", DataType::UInt32),
-		may("own", DataType::UInt64),
-		may("own_duration", DataType::Int64),
-		must("topmost", DataType::Boolean),
-		may("alone", DataType::Boolean),
-		must("runtime", DataType::Boolean),
-	]))
-}
-
 /// Columns of `calls` whose values are alike but in no order.
 pub const SCATTERED: [&str; 3] = ["duration", "nested", "own_duration"];
 
@@ -385,20 +346,9 @@ impl ArgColumns {
 			column::<Int64Type>(&mut self.value, nulls(valid.iter().copied(), 1)),
 			Arc::new(text),
 		];
-		RecordBatch::try_new(arg_schema(), columns)
+		RecordBatch::try_new(schema_of(&schema::ARGS), columns)
 	}
 }
-
-pub fn arg_schema() -> SchemaRef {
-	Arc::new(Schema::new(vec![
-		Field::new("call", DataType::UInt64, false),
-		Field::new("name", dictionary(DataType::UInt16), false),
-		Field::new("value", DataType::Int64, true),
-		Field::new("text", DataType::Utf8, true),
-	]))
-}
-
-pub const LINK_KINDS: [&str; 5] = ["unknown", "serves", "carries", "completes", "matched"];
 
 #[derive(Debug, Default)]
 pub struct LinkColumns {
@@ -422,8 +372,8 @@ impl LinkColumns {
 		self.to_call.push(to.unwrap_or(0));
 		self.to_stream.push(link.to_stream);
 		self.to_seq.push(link.to_seq);
-		let known = (link.kind as usize) < LINK_KINDS.len();
-		self.kind.push(if known { link.kind as u8 } else { 0 });
+		let known = (link.kind as usize) < link_kind::NAMES.len();
+		self.kind.push(if known { link.kind } else { link_kind::UNKNOWN } as u8);
 		self.bytes.push(link.bytes);
 		self.confidence.push(link.percent.min(100) as u8);
 		self.valid.push(u16::from(to.is_some()));
@@ -436,24 +386,12 @@ impl LinkColumns {
 			column::<UInt64Type>(&mut self.to_call, nulls(valid.iter().copied(), 1)),
 			column::<UInt64Type>(&mut self.to_stream, None),
 			column::<UInt64Type>(&mut self.to_seq, None),
-			choice(std::mem::take(&mut self.kind), None, &LINK_KINDS)?,
+			choice(std::mem::take(&mut self.kind), None, &link_kind::NAMES)?,
 			column::<UInt64Type>(&mut self.bytes, None),
 			column::<UInt8Type>(&mut self.confidence, None),
 		];
-		RecordBatch::try_new(link_schema(), columns)
+		RecordBatch::try_new(schema_of(&schema::LINKS), columns)
 	}
-}
-
-pub fn link_schema() -> SchemaRef {
-	Arc::new(Schema::new(vec![
-		Field::new("from_call", DataType::UInt64, false),
-		Field::new("to_call", DataType::UInt64, true),
-		Field::new("to_stream", DataType::UInt64, false),
-		Field::new("to_seq", DataType::UInt64, false),
-		Field::new("kind", dictionary(DataType::UInt8), false),
-		Field::new("bytes", DataType::UInt64, false),
-		Field::new("confidence", DataType::UInt8, false),
-	]))
 }
 
 fn column<T: ArrowPrimitiveType>(

@@ -2,26 +2,27 @@
 
 use std::collections::HashMap;
 
-use fathom_stream::Tally;
+use fathom_stream::{Tally, tallied};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[repr(u32)]
 pub enum What {
-	Size,
-	Stride,
-	Extent,
-	Datatype,
-	Function,
-	SizeRange,
+	Size = tallied::SIZE,
+	Stride = tallied::STRIDE,
+	Extent = tallied::EXTENT,
+	Datatype = tallied::DATATYPE,
+	Function = tallied::FUNCTION,
+	SizeRange = tallied::SIZE_RANGE,
 }
 
-/// In the order of their codes, from 1.
 const EVERY: [What; 6] =
 	[What::Size, What::Stride, What::Extent, What::Datatype, What::Function, What::SizeRange];
 
 impl What {
-	pub fn of(code: u32) -> Option<What> {
-		EVERY.get(code.checked_sub(1)? as usize).copied()
+	/// By its number in a stream.
+	pub fn of(number: u32) -> Option<What> {
+		EVERY.into_iter().find(|what| *what as u32 == number)
 	}
 
 	/// Does its value stand for something that has a name?
@@ -30,14 +31,7 @@ impl What {
 	}
 
 	pub fn name(self) -> &'static str {
-		match self {
-			What::Size => "size",
-			What::Stride => "stride",
-			What::Extent => "extent",
-			What::Datatype => "datatype",
-			What::Function => "function",
-			What::SizeRange => "size_range",
-		}
+		tallied::NAMES[self as usize]
 	}
 }
 

@@ -400,7 +400,7 @@ fn number<K: Eq + Hash>(
 mod tests {
 	use std::collections::BTreeMap;
 
-	use fathom_stream::CounterData;
+	use fathom_stream::{CounterData, tallied};
 	use proptest::prelude::*;
 
 	use super::*;
@@ -486,10 +486,10 @@ mod tests {
 			file.counts.contiguous += 1;
 			file.counts.switches += i64::from(switches);
 			file.counts.unaligned_file += i64::from(step.offset % FILE_BLOCK != 0);
-			run(counters, &lane, 1, &mut file.size_run, step.size);
+			run(counters, &lane, tallied::SIZE, &mut file.size_run, step.size);
 			let one = single(step.offset, step.offset + step.size);
 			if let Some(stride) = join(&mut file.order, &one, &mut file.counts) {
-				run(counters, &lane, 2, &mut file.stride_run, stride);
+				run(counters, &lane, tallied::STRIDE, &mut file.stride_run, stride);
 			}
 		}
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use fathom_stream::{MAX_FIELDS, OpRecord, ProcessRecord, Record};
+use fathom_stream::{MAX_FIELDS, OpRecord, ProcessRecord, Record, op_flag};
 use serde::{Deserialize, Serialize};
 
 use crate::counters::Direction;
@@ -70,11 +70,11 @@ impl Op {
 			kind: text(record.kind),
 			fields,
 			targets,
-			tracked: record.flags & OpRecord::TRACKED != 0,
-			collective: record.flags & OpRecord::COLLECTIVE != 0,
-			beside: record.flags & OpRecord::BESIDE != 0,
+			tracked: record.flags & op_flag::TRACKED != 0,
+			collective: record.flags & op_flag::COLLECTIVE != 0,
+			beside: record.flags & op_flag::BESIDE != 0,
 			direction: direction(record),
-			alignment: record.flags & OpRecord::ALIGNMENT != 0,
+			alignment: record.flags & op_flag::ALIGNMENT != 0,
 			pieces: record.pieces(),
 		}
 	}
@@ -104,9 +104,9 @@ impl Op {
 /// Streams of earlier versions say it by the kind alone.
 fn direction(record: &OpRecord<'_>) -> Option<Direction> {
 	let flagged = |flag| record.flags & flag != 0;
-	if flagged(OpRecord::READS) || record.kind == b"read" {
+	if flagged(op_flag::READS) || record.kind == b"read" {
 		Some(Direction::Read)
-	} else if flagged(OpRecord::WRITES) || record.kind == b"write" {
+	} else if flagged(op_flag::WRITES) || record.kind == b"write" {
 		Some(Direction::Write)
 	} else {
 		None

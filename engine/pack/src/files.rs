@@ -2,55 +2,14 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use fathom_stream::{descriptor_flag, object_class};
+
 use crate::define::{Definitions, ObjectDef};
 use crate::survey::Survey;
 
-/// Object classes of the stream format.
-pub mod class {
-	pub const DESCRIPTOR: u32 = 1;
-	pub const MPI_FILE: u32 = 3;
-	pub const HDF5_FILE: u32 = 4;
-	pub const DATASET: u32 = 5;
-	pub const MAPPING: u32 = 6;
-	pub const DIRECTORY: u32 = 7;
-	pub const ATTRIBUTE: u32 = 11;
-	pub const PNETCDF_FILE: u32 = 13;
-	pub const PNETCDF_VARIABLE: u32 = 14;
-	pub const NETCDF_FILE: u32 = 15;
-	pub const NETCDF_VARIABLE: u32 = 16;
-	pub const COMMUNICATOR: u32 = 19;
-
-	/// Opened by a communicator: access mode and its size.
-	pub const OPENED: [u32; 3] = [MPI_FILE, PNETCDF_FILE, NETCDF_FILE];
-	/// Arrays inside a file: element size and extents.
-	pub const ARRAYS: [u32; 4] = [DATASET, ATTRIBUTE, PNETCDF_VARIABLE, NETCDF_VARIABLE];
-}
-
+/// As tables name it; `unknown` for one of a later version.
 pub fn class_name(class: u32) -> &'static str {
-	const NAMES: [&str; 21] = [
-		"unknown",
-		"descriptor",
-		"path",
-		"mpi_file",
-		"hdf5_file",
-		"hdf5_dataset",
-		"mapping",
-		"directory",
-		"request",
-		"hdf5_other",
-		"hdf5_group",
-		"hdf5_attribute",
-		"hdf5_datatype",
-		"pnetcdf_file",
-		"pnetcdf_variable",
-		"netcdf_file",
-		"netcdf_variable",
-		"netcdf_group",
-		"queue",
-		"communicator",
-		"named",
-	];
-	NAMES.get(class as usize).copied().unwrap_or("unknown")
+	object_class::NAMES.get(class as usize).copied().unwrap_or("unknown")
 }
 
 #[derive(Debug, Clone)]
@@ -191,8 +150,7 @@ impl Place<'_> {
 	/// Of a descriptor that was asked what it is; and its mount.
 	fn identity(&self, object: &ObjectDef) -> Option<(Identity, Option<&Mount>)> {
 		let number = |i: usize| object.numbers.get(i).copied().unwrap_or(0);
-		let descriptor = matches!(object.class, class::DESCRIPTOR | class::DIRECTORY);
-		if !descriptor || number(4) == 0 {
+		if !object_class::WITH_DESCRIPTOR.contains(&object.class) || number(4) == 0 {
 			return None;
 		}
 		let (major, minor) = (number(2) as u32, number(3) as u32);
@@ -215,9 +173,6 @@ fn birth(object: &ObjectDef) -> Option<i64> {
 	let ns = number(5).saturating_mul(1_000_000_000).saturating_add(number(6));
 	(ns != 0).then_some(ns)
 }
-
-/// Flag of a descriptor: it holds bytes of the file that it is named after, and is another.
-const STANDS_FOR: u64 = 2;
 
 #[derive(Debug, PartialEq, Eq, Hash, Clone)]
 enum Identity {
@@ -275,7 +230,7 @@ impl Files {
 					file
 				}
 			};
-			if object.numbers.get(9).is_some_and(|flags| flags & STANDS_FOR != 0) {
+			if object.numbers.get(9).is_some_and(|flags| flags & descriptor_flag::STANDS_FOR != 0) {
 				self.call(file, &object.name);
 			} else {
 				self.name(file, place.node, &object.name, is_shared(mount));
@@ -330,10 +285,7 @@ impl Files {
 			if let Some((identity, _)) = place.identity(at) {
 				return self.by_identity.get(&identity).copied();
 			}
-			if (class::DESCRIPTOR..=class::HDF5_FILE).contains(&at.class)
-				|| class::OPENED.contains(&at.class)
-				|| at.class == class::DIRECTORY
-			{
+			if object_class::PATHS.contains(&at.class) {
 				return self.by_name(place.node, &at.name);
 			}
 			at = definitions.objects.get(&at.parent)?;
@@ -370,7 +322,7 @@ mod tests {
 		ObjectDef {
 			stream: 1,
 			number,
-			class: class::DESCRIPTOR,
+			class: object_class::DESCRIPTOR,
 			parent: 0,
 			created_by: 0,
 			name: name.into(),
@@ -402,7 +354,7 @@ mod tests {
 		let mut definitions = Definitions::default();
 		definitions.objects.insert(1, descriptor(1, "/tmp/f", (8, 1), 9));
 		let mpi = ObjectDef {
-			class: class::MPI_FILE,
+			class: object_class::MPI_FILE,
 			number: 2,
 			numbers: vec![0, 4],
 			..descriptor(2, "/tmp/f", (0, 0), 0)
@@ -419,9 +371,9 @@ mod tests {
 		let mut definitions = Definitions::default();
 		definitions.objects.insert(1, descriptor(1, "/m/f", (8, 1), 9));
 		let mut part = descriptor(2, "/m/f", (8, 1), 10);
-		part.numbers[9] = STANDS_FOR;
+		part.numbers[9] = descriptor_flag::STANDS_FOR;
 		definitions.objects.insert(2, part);
-		let named = ObjectDef { class: 2, ..descriptor(3, "/m/f", (0, 0), 0) };
+		let named = ObjectDef { class: object_class::PATH, ..descriptor(3, "/m/f", (0, 0), 0) };
 		let (mounts, removed) = (Mounts::default(), RemovedNames::default());
 		let place = Place { node: 0, boot_id: "b", mounts: &mounts, removed: &removed };
 		let mut files = Files::default();

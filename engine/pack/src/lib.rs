@@ -33,6 +33,7 @@ mod run;
 mod runs;
 mod runtime;
 mod samples;
+mod schema;
 mod server_links;
 mod shape;
 mod shares;

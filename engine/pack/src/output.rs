@@ -10,13 +10,14 @@ use arrow_array::{
 	ArrayRef, BooleanArray, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray,
 	UInt32Array, UInt64Array,
 };
-use arrow_schema::{DataType, Field, Schema};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
 
 use crate::error::{At, PackError};
+use crate::schema::TABLES;
 
 /// Rows of one row group.
 pub const GROUP_ROWS: usize = 1 << 20;
@@ -58,6 +59,70 @@ pub fn properties(schema: &Schema, scattered: &[&str]) -> WriterProperties {
 		};
 	}
 	properties.build()
+}
+
+/// What a column holds, and how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+	U8,
+	U32,
+	U64,
+	I32,
+	I64,
+	F64,
+	Bool,
+	Text,
+	/// Text of a dictionary: of the ops', or of a few.
+	Name,
+	Choice,
+	Texts,
+	U32s,
+	U64s,
+}
+
+impl Kind {
+	fn arrow(self) -> DataType {
+		let dictionary = |keys| DataType::Dictionary(Box::new(keys), Box::new(DataType::Utf8));
+		let list = |of| DataType::List(Arc::new(Field::new_list_field(of, true)));
+		match self {
+			Kind::U8 => DataType::UInt8,
+			Kind::U32 => DataType::UInt32,
+			Kind::U64 => DataType::UInt64,
+			Kind::I32 => DataType::Int32,
+			Kind::I64 => DataType::Int64,
+			Kind::F64 => DataType::Float64,
+			Kind::Bool => DataType::Boolean,
+			Kind::Text => DataType::Utf8,
+			Kind::Name => dictionary(DataType::UInt16),
+			Kind::Choice => dictionary(DataType::UInt8),
+			Kind::Texts => list(DataType::Utf8),
+			Kind::U32s => list(DataType::UInt32),
+			Kind::U64s => list(DataType::UInt64),
+		}
+	}
+}
+
+/// A column of a table: `schema.rs` has all.
+#[derive(Debug, Clone, Copy)]
+pub struct Column {
+	name: &'static str,
+	kind: Kind,
+	nullable: bool,
+}
+
+impl Column {
+	pub const fn must(name: &'static str, kind: Kind) -> Column {
+		Column { name, kind, nullable: false }
+	}
+
+	pub const fn may(name: &'static str, kind: Kind) -> Column {
+		Column { name, kind, nullable: true }
+	}
+}
+
+pub fn schema_of(columns: &[Column]) -> SchemaRef {
+	let field = |column: &Column| Field::new(column.name, column.kind.arrow(), column.nullable);
+	Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()))
 }
 
 /// A table under construction: its columns in order.
@@ -173,17 +238,18 @@ impl Table {
 /// A table's file that gets its rows in several goes; made with the first.
 pub struct TableFile {
 	path: PathBuf,
+	name: String,
 	writer: Option<ArrowWriter<File>>,
 }
 
 impl TableFile {
 	pub fn new(folder: &Path, name: &str) -> TableFile {
-		TableFile { path: folder.join(format!("{name}.parquet")), writer: None }
+		TableFile { path: folder.join(format!("{name}.parquet")), name: name.into(), writer: None }
 	}
 
 	pub fn add(&mut self, rows: Table) -> Result<(), PackError> {
 		let path = &self.path;
-		let schema = Arc::new(Schema::new(rows.fields));
+		let schema = self.schema(rows.fields)?;
 		let batch = RecordBatch::try_new(schema.clone(), rows.columns).at(path)?;
 		let writer = match &mut self.writer {
 			Some(writer) => writer,
@@ -194,6 +260,18 @@ impl TableFile {
 			}
 		};
 		writer.write(&batch).at(path)
+	}
+
+	/// These columns, if they are those of `catalog/tables.toml`.
+	fn schema(&self, fields: Vec<Field>) -> Result<SchemaRef, PackError> {
+		let known = TABLES.iter().find(|(name, _)| *name == self.name);
+		let schema = Arc::new(Schema::new(fields));
+		if known.is_none_or(|(_, columns)| schema_of(columns) != schema) {
+			let reason =
+				format!("catalog/tables.toml has other columns of {}: {schema}", self.name);
+			return Err(PackError::Data { path: self.path.clone(), reason });
+		}
+		Ok(schema)
 	}
 
 	pub fn close(self) -> Result<(), PackError> {
@@ -208,4 +286,20 @@ fn lists<'t, T: ArrowPrimitiveType>(values: impl Iterator<Item = &'t [T::Native]
 		builder.append(true);
 	}
 	Arc::new(builder.finish())
+}
+
+#[cfg(test)]
+mod tests {
+	use super::*;
+
+	#[test]
+	fn columns_that_the_catalogue_lacks_are_refused() {
+		let rows = || Table::default().u32("node", vec![0]).text("host", vec!["n"]);
+		let folder = Path::new("/nonexistent");
+		for (table, name) in [(rows(), "nodes"), (rows(), "unheard_of"), (Table::default(), "ops")]
+		{
+			let refused = table.write(folder, name).unwrap_err().to_string();
+			assert!(refused.contains("catalog/tables.toml"), "{refused}");
+		}
+	}
 }

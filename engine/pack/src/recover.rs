@@ -7,9 +7,8 @@ use std::path::{Path, PathBuf};
 
 use fathom_sink::write_new;
 use fathom_stream::{
-	Chunk, ChunkWriter, CounterTable, Decoder, FLAG_LAST, FLAG_RING_COPY, Item, OpenCall,
-	RING_HEADER_BYTES, Reason, Ring, RingHeader, Segment, Unfinished, chunks, read_ring,
-	ring_header,
+	Chunk, ChunkWriter, CounterTable, Decoder, Item, OpenCall, RING_HEADER_BYTES, Reason, Ring,
+	RingHeader, Segment, Unfinished, chunk_flag, chunks, read_ring, ring_header,
 };
 
 use crate::alive::is_alive;
@@ -226,8 +225,8 @@ fn tail(ring: &Ring<'_>, written: &[u8], recovered: &mut Recovered) -> Vec<u8> {
 				counted.iter().for_each(|table| add_table(&mut copy, table));
 			}
 			let flags = match (ring.header.ended, i == last) {
-				(false, _) => FLAG_RING_COPY,
-				(true, true) => FLAG_LAST,
+				(false, _) => chunk_flag::RING_COPY,
+				(true, true) => chunk_flag::LAST,
 				(true, false) => 0,
 			};
 			out.extend(copy.seal(flags));

@@ -13,6 +13,8 @@ const CATALOGUE: &str = include_str!("../../../catalog/runtime-files.toml");
 struct Catalogue {
 	calls: Vec<String>,
 	launchers: Vec<String>,
+	#[serde(rename = "unrecorded")]
+	_unrecorded: Vec<String>,
 	files: Vec<Rule>,
 }
 

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use fathom_stream::Link;
+use fathom_stream::{Link, link_kind};
 use serde::{Deserialize, Serialize};
 
 use crate::bricks::Bricks;
@@ -17,10 +17,6 @@ use crate::define::Op;
 use crate::extents::{Bytes, Extents, Taken};
 use crate::merge::Merged;
 use crate::tables::MarkRow;
-
-const SERVES: u32 = 1;
-const CARRIES: u32 = 2;
-const MATCHED: u32 = 4;
 
 /// Percent, to be shared by all calls that it may have been. File, bytes and time agree; it waited for bytes of its own process that others' could have been among;
 /// bytes agree, time does not; the place in the file is not known.
@@ -348,7 +344,9 @@ fn link_write<'m>(
 		ServerLink { from: operation, to: &all[taken.owner], kind, bytes: taken.bytes, percent }
 	};
 	let in_progress = |taken: &&Taken| overlap(&all[taken.owner], operation);
-	links.extend(owners.iter().filter(in_progress).map(|taken| link(taken, SERVES, IN_TIME)));
+	links.extend(
+		owners.iter().filter(in_progress).map(|taken| link(taken, link_kind::SERVES, IN_TIME)),
+	);
 	let returned: Vec<&Taken> = owners.iter().filter(|taken| !in_progress(taken)).collect();
 	if returned.is_empty() {
 		return;
@@ -356,20 +354,23 @@ fn link_write<'m>(
 	let of_these_processes =
 		|wait: &&FileAccess| returned.iter().any(|taken| all[taken.owner].process == wait.process);
 	let waited: Vec<&FileAccess> = waits.for_all_of(operation).filter(of_these_processes).collect();
-	let kind = if waited.is_empty() { SERVES } else { CARRIES };
+	let kind = if waited.is_empty() { link_kind::SERVES } else { link_kind::CARRIES };
 	links.extend(returned.iter().map(|taken| link(taken, kind, OUT_OF_TIME)));
 	for to in waited {
 		let of_process = returned.iter().filter(|taken| all[taken.owner].process == to.process);
 		let percent = of_process.clone().map(|taken| taken.share(WAITED)).min().unwrap_or(WAITED);
 		let bytes = of_process.map(|taken| taken.bytes).sum();
-		links.push(ServerLink { from: operation, to, kind: SERVES, bytes, percent });
+		links.push(ServerLink { from: operation, to, kind: link_kind::SERVES, bytes, percent });
 	}
 }
 
 /// A server's read of bytes that a call got: it served a call that was there, else the bytes were there before.
 fn link_read<'m>(operation: &'m FileAccess, call: &'m FileAccess, taken: Taken) -> ServerLink<'m> {
-	let (kind, percent) =
-		if overlap(operation, call) { (SERVES, IN_TIME) } else { (MATCHED, OUT_OF_TIME) };
+	let (kind, percent) = if overlap(operation, call) {
+		(link_kind::SERVES, IN_TIME)
+	} else {
+		(link_kind::MATCHED, OUT_OF_TIME)
+	};
 	ServerLink {
 		from: operation,
 		to: call,
@@ -394,7 +395,8 @@ fn without_place(all: &[FileAccess]) -> impl Iterator<Item = ServerLink<'_>> {
 		let to = candidates.next()?;
 		let known = operation.bytes.is_some() && to.bytes.is_some();
 		let bytes = operation.length.min(to.length).unsigned_abs();
-		let link = ServerLink { from: operation, to, kind: SERVES, bytes, percent: NO_PLACE };
+		let link =
+			ServerLink { from: operation, to, kind: link_kind::SERVES, bytes, percent: NO_PLACE };
 		(!known && candidates.next().is_none()).then_some(link)
 	})
 }
@@ -466,7 +468,7 @@ mod tests {
 	fn a_write_that_waits_is_served() {
 		let all =
 			[access(AccessKind::Write, (0, 100), (0, 10)), access(SERVER_WRITE, (20, 90), (0, 10))];
-		assert_eq!(links(&all), [(20, 0, SERVES, 10, 90)]);
+		assert_eq!(links(&all), [(20, 0, link_kind::SERVES, 10, 90)]);
 	}
 
 	#[test]
@@ -479,7 +481,11 @@ mod tests {
 		];
 		assert_eq!(
 			links(&all),
-			[(25, 0, CARRIES, 10, 60), (25, 6, CARRIES, 10, 60), (25, 20, SERVES, 20, 80)]
+			[
+				(25, 0, link_kind::CARRIES, 10, 60),
+				(25, 6, link_kind::CARRIES, 10, 60),
+				(25, 20, link_kind::SERVES, 20, 80)
+			]
 		);
 	}
 
@@ -487,7 +493,7 @@ mod tests {
 	fn where_nobody_waits_the_write_is_served_after_it_returned() {
 		let all =
 			[access(AccessKind::Write, (0, 5), (0, 10)), access(SERVER_WRITE, (25, 90), (0, 10))];
-		assert_eq!(links(&all), [(25, 0, SERVES, 10, 60)]);
+		assert_eq!(links(&all), [(25, 0, link_kind::SERVES, 10, 60)]);
 	}
 
 	#[test]
@@ -498,7 +504,10 @@ mod tests {
 			access(server_read, (20, 90), (0, 20)),
 			access(AccessKind::Read, (110, 120), (10, 10)),
 		];
-		assert_eq!(links(&all), [(20, 0, SERVES, 10, 90), (20, 110, MATCHED, 10, 60)]);
+		assert_eq!(
+			links(&all),
+			[(20, 0, link_kind::SERVES, 10, 90), (20, 110, link_kind::MATCHED, 10, 60)]
+		);
 	}
 
 	#[test]
@@ -506,7 +515,7 @@ mod tests {
 		let mut append = access(AccessKind::Write, (0, 100), (0, 10));
 		append.bytes = None;
 		let operation = access(SERVER_WRITE, (20, 90), (70, 10));
-		assert_eq!(links(&[append, operation]), [(20, 0, SERVES, 10, 50)]);
+		assert_eq!(links(&[append, operation]), [(20, 0, link_kind::SERVES, 10, 50)]);
 		let other = FileAccess { seq: 1, ..append };
 		assert_eq!(links(&[append, other, operation]), []);
 	}
@@ -527,7 +536,7 @@ mod tests {
 			access(SERVER_WRITE, (20, 30), (0, 10)),
 			access(SERVER_WRITE, (40, 50), (0, 10)),
 		];
-		let each = |seq| [(seq, 0, SERVES, 10, 45), (seq, 1, SERVES, 10, 45)];
+		let each = |seq| [(seq, 0, link_kind::SERVES, 10, 45), (seq, 1, link_kind::SERVES, 10, 45)];
 		assert_eq!(links(&all), [each(20), each(40)].concat());
 	}
 
@@ -539,9 +548,12 @@ mod tests {
 			access(SERVER_WRITE, (25, 30), (0, 10)),
 			access(SERVER_WRITE, (35, 40), (0, 10)),
 		];
-		assert_eq!(links(&all), [(25, 6, SERVES, 10, 60)], "a cache forgot the first");
+		assert_eq!(links(&all), [(25, 6, link_kind::SERVES, 10, 60)], "a cache forgot the first");
 		of_brick(7, &mut all);
-		assert_eq!(links(&all), [(25, 0, SERVES, 10, 60), (35, 6, SERVES, 10, 60)]);
+		assert_eq!(
+			links(&all),
+			[(25, 0, link_kind::SERVES, 10, 60), (35, 6, link_kind::SERVES, 10, 60)]
+		);
 	}
 
 	#[test]
@@ -554,7 +566,7 @@ mod tests {
 		];
 		of_brick(7, &mut all[..3]);
 		of_brick(8, &mut all[3..]);
-		assert_eq!(links(&seen_by(Some(7), 6, &all)), [(20, 10, SERVES, 10, 90)]);
-		assert_eq!(links(&seen_by(Some(8), 6, &all)), [(40, 10, SERVES, 10, 90)]);
+		assert_eq!(links(&seen_by(Some(7), 6, &all)), [(20, 10, link_kind::SERVES, 10, 90)]);
+		assert_eq!(links(&seen_by(Some(8), 6, &all)), [(40, 10, link_kind::SERVES, 10, 90)]);
 	}
 }

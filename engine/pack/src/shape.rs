@@ -1,6 +1,6 @@
 //! What a call's bytes look like in the file: one piece, or pieces with holes between them.
 
-use fathom_stream::Selection;
+use fathom_stream::{Selection, selection_form};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
@@ -12,8 +12,6 @@ pub enum Shape {
 	Unknown,
 }
 
-pub const BYTES_OF_A_VIEW: u32 = 1;
-
 /// Of `amount` bytes that begin at byte `offset` of the file, moved through `selection`.
 #[inline]
 pub fn shape(selection: Option<&Selection>, offset: Option<i64>, amount: i64) -> Shape {
@@ -24,7 +22,7 @@ pub fn shape(selection: Option<&Selection>, offset: Option<i64>, amount: i64) ->
 }
 
 fn selected(selection: &Selection, offset: Option<i64>, amount: i64) -> Shape {
-	let extent = if selection.form != BYTES_OF_A_VIEW {
+	let extent = if selection.form != selection_form::BYTES {
 		of_elements(selection, amount as u64)
 	} else if selection.exact && selection.blocks > 0 {
 		offset.and_then(|offset| of_blocks(selection, offset, amount as u64))
@@ -95,7 +93,7 @@ mod tests {
 	fn view(period: u64, blocks: &[(u64, u64)]) -> Selection {
 		Selection {
 			selection: 1,
-			form: 1,
+			form: selection_form::BYTES,
 			exact: true,
 			rank: 1,
 			displacement: 100,
@@ -138,7 +136,7 @@ mod tests {
 		let mut view = view(16, &[(0, 4)]);
 		assert_eq!(shape(Some(&view), None, 8), Shape::Unknown);
 		assert_eq!(shape(Some(&view), Some(106), 8), Shape::Unknown);
-		view.form = 2;
+		view.form = selection_form::ELEMENTS;
 		assert_eq!(shape(Some(&view), Some(0), 8), Shape::Unknown);
 		assert_eq!(shape(None, None, 8), Shape::Known { extent: 8, holes: false });
 	}

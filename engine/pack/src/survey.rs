@@ -4,13 +4,14 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
-use fathom_stream::{Clock, Counter, Decoder, Link, Record, UNKNOWN_OFFSET};
+use fathom_stream::{
+	Clock, Counter, Decoder, Link, Record, UNKNOWN_OFFSET, link_kind, object_class,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::counters::Direction;
 use crate::define::{self, Definitions, Target};
 use crate::error::PackError;
-use crate::files::class;
 use crate::image::{Loaded, StreamChunks};
 use crate::run::Image;
 use crate::walk::{Row, State, Visitor, Walker};
@@ -471,8 +472,7 @@ impl<'s> Pass<'s> {
 
 	/// A wait of this thread says what it saw completed: one of the last posts, as a rule.
 	fn completed(&mut self, link: &Link) {
-		const COMPLETES: u32 = 3;
-		if link.kind != COMPLETES || link.to_stream != self.summary.id {
+		if link.kind != link_kind::COMPLETES || link.to_stream != self.summary.id {
 			return;
 		}
 		let posts = self.survey.collectives.iter_mut().rev();
@@ -598,7 +598,7 @@ impl Visitor for Pass<'_> {
 		self.survey.definitions.take(pid, stream, record);
 		match record {
 			Record::Op(op) => self.note_op(op.op),
-			Record::Object(object) if object.class == class::DESCRIPTOR => {
+			Record::Object(object) if object.class == object_class::DESCRIPTOR => {
 				// A file that is made without a name (O_TMPFILE, tmpfile) is removed from the start.
 				if object.name.ends_with(b" (deleted)") && object.numbers.get(9) == Some(&0) {
 					self.survey.removed.insert(define::text(object.name));

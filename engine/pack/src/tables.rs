@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
+use fathom_stream::{descriptor_flag, hint_source, object_class, selection_form};
+
 use crate::collectives::CollectiveRow;
 use crate::counters::{Key, NO_FILE, NO_OP, Sum};
 use crate::define::{Identity, ObjectDef, Op, Target};
 use crate::error::PackError;
-use crate::files::{class, class_name};
+use crate::files::class_name;
 use crate::merge::{ImageState, Merged, ProcessRow};
 use crate::missing::missing;
 use crate::output::Table;
@@ -258,15 +260,23 @@ impl<'r> Tables<'r> {
 		let number = |def: &ObjectDef, classes: &[u32], i: usize| {
 			classes.contains(&def.class).then(|| def.numbers.get(i).copied()).flatten()
 		};
-		let descriptors = [class::DESCRIPTOR, class::DIRECTORY];
 		let small = |value: Option<u64>| value.and_then(|value| u32::try_from(value).ok());
-		let flags =
-			|def: &ObjectDef| number(def, &descriptors, 7).or(number(def, &class::OPENED, 0));
+		let flags = |def: &ObjectDef| {
+			number(def, &object_class::WITH_DESCRIPTOR, 7).or(number(
+				def,
+				&object_class::WITH_OPENED,
+				0,
+			))
+		};
 		let communicator = |def: &ObjectDef| {
-			number(def, &class::OPENED, 1).or(number(def, &[class::COMMUNICATOR], 0))
+			number(def, &object_class::WITH_OPENED, 1).or(number(
+				def,
+				&object_class::WITH_COMMUNICATOR,
+				0,
+			))
 		};
 		let extents = |def: &'r ObjectDef| {
-			if class::ARRAYS.contains(&def.class) {
+			if object_class::WITH_ARRAY.contains(&def.class) {
 				def.numbers.get(1..).unwrap_or(&[])
 			} else {
 				&[]
@@ -293,23 +303,44 @@ impl<'r> Tables<'r> {
 			.u64_or("created_by", rows.iter().map(|(state, _, def)| maker(state, def)).collect())
 			.i32_or(
 				"descriptor",
-				object_defs().map(|d| number(d, &descriptors, 0).map(|n| n as i32)).collect(),
+				object_defs()
+					.map(|d| number(d, &object_class::WITH_DESCRIPTOR, 0).map(|n| n as i32))
+					.collect(),
 			)
-			.u32_or("mode", object_defs().map(|d| small(number(d, &descriptors, 1))).collect())
+			.u32_or(
+				"mode",
+				object_defs()
+					.map(|d| small(number(d, &object_class::WITH_DESCRIPTOR, 1)))
+					.collect(),
+			)
 			.u32_or("flags", object_defs().map(|d| small(flags(d))).collect())
 			.bool_or(
 				"inherited",
-				object_defs().map(|d| number(d, &descriptors, 9).map(|n| n & 1 != 0)).collect(),
+				object_defs()
+					.map(|d| {
+						number(d, &object_class::WITH_DESCRIPTOR, 9)
+							.map(|n| n & descriptor_flag::INHERITED != 0)
+					})
+					.collect(),
 			)
 			.u32_or("communicator_size", object_defs().map(|d| small(communicator(d))).collect())
 			.u64_or("group_hash", groups.iter().map(|g| g.map(|g| g.hash)).collect())
 			.u32_or("group_ordinal", groups.iter().map(|g| g.map(|g| g.ordinal)).collect())
 			.u32_or("group_rank", groups.iter().map(|g| g.map(|g| g.own)).collect())
 			.u32s("group_members", members)
-			.u64_or("element_bytes", object_defs().map(|d| number(d, &class::ARRAYS, 0)).collect())
+			.u64_or(
+				"element_bytes",
+				object_defs().map(|d| number(d, &object_class::WITH_ARRAY, 0)).collect(),
+			)
 			.u64s("extents", rows.iter().map(|(_, _, def)| extents(def)))
-			.u64_or("address", object_defs().map(|d| number(d, &[class::MAPPING], 0)).collect())
-			.u64_or("length", object_defs().map(|d| number(d, &[class::MAPPING], 1)).collect())
+			.u64_or(
+				"address",
+				object_defs().map(|d| number(d, &object_class::WITH_MAPPING, 0)).collect(),
+			)
+			.u64_or(
+				"length",
+				object_defs().map(|d| number(d, &object_class::WITH_MAPPING, 1)).collect(),
+			)
 			.write(self.folder, "objects")
 	}
 
@@ -336,7 +367,9 @@ impl<'r> Tables<'r> {
 		let part_levels = parts(|part| vec![part.levels.len() as u64]);
 		let part_count = parts(|part| part.levels.iter().map(|level| level.0).collect());
 		let part_stride = parts(|part| part.levels.iter().map(|level| level.1).collect());
-		let form = |s: &fathom_stream::Selection| if s.form == 1 { "bytes" } else { "elements" };
+		let form = |s: &fathom_stream::Selection| {
+			if s.form == selection_form::BYTES { "bytes" } else { "elements" }
+		};
 		let selection_defs = || rows.iter().map(|(_, _, selection)| *selection);
 		Table::default()
 			.u32("selection", (0..rows.len() as u32).collect())
@@ -467,7 +500,8 @@ impl<'r> Tables<'r> {
 			let process = state.processes.first().copied().unwrap_or(0);
 			rows.extend(state.survey.definitions.hints.iter().map(|hint| (state, process, hint)));
 		}
-		let source = |source: u32| if source == 2 { "in force" } else { "asked" };
+		let source =
+			|source: u32| if source == hint_source::IN_FORCE { "in force" } else { "asked" };
 		Table::default()
 			.u32("process", rows.iter().map(|row| row.1).collect())
 			.u32_or("object", rows.iter().map(|row| row.0.object(row.2.object)).collect())

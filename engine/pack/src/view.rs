@@ -1,9 +1,7 @@
 //! Which bytes of a file a rank's MPI-IO call moved: its file view as a function from places in the file to
 //! numbers of accessible bytes, which ascend together.
 
-use fathom_stream::{Repeated, Selection};
-
-use crate::shape::BYTES_OF_A_VIEW;
+use fathom_stream::{Repeated, Selection, selection_form};
 
 /// How sure the answer is: of views whose blocks are known, and of those of which only the box is, whose bytes
 /// are taken to lie evenly in it.
@@ -30,7 +28,7 @@ impl<'s> Moved<'s> {
 	) -> Option<Moved<'s>> {
 		let percent = match view {
 			None => SURE,
-			Some(view) if view.form != BYTES_OF_A_VIEW || view.total == 0 => return None,
+			Some(view) if view.form != selection_form::BYTES || view.total == 0 => return None,
 			Some(view) if is_listed(view) => SURE,
 			Some(_) => SPREAD,
 		};
@@ -153,7 +151,7 @@ mod tests {
 			let (first, last) = (*bytes.first().unwrap(), *bytes.last().unwrap());
 			let view = Selection {
 				selection: 1,
-				form: BYTES_OF_A_VIEW,
+				form: selection_form::BYTES,
 				exact: parts.is_empty(),
 				rank: 1,
 				displacement: at,

@@ -209,7 +209,7 @@ fn unfinished(row: &fathom_stream::Unfinished, parent: Option<u64>) -> Row<'stat
 		ended: row.ended,
 		error: 0,
 		state: match row.reason {
-			fathom_stream::Unfinished::OPEN_AT_END => State::Open,
+			fathom_stream::unfinished_reason::OPEN_AT_END => State::Open,
 			_ => State::Unfinished,
 		},
 		fields: &[],

@@ -15,7 +15,7 @@ use crate::calls::{FieldPlan, ImageMaps, Inside, Map, Out, Pending, StreamRows, 
 use crate::calls_file::{CallsFile, OpTexts};
 use crate::clock::Line;
 use crate::collectives::CallNumbers;
-use crate::columns::{LinkColumns, StreamFacts, arg_schema, link_schema};
+use crate::columns::{LinkColumns, StreamFacts};
 use crate::common_values::Top;
 use crate::counters::{Key, Sum};
 use crate::define::Op;
@@ -23,8 +23,9 @@ use crate::error::{At, PackError};
 use crate::heat::{Bin, Heat, HeatKey};
 use crate::image::{Content, Loaded};
 use crate::merge::{ImageState, Merged};
-use crate::output::properties;
+use crate::output::{properties, schema_of};
 use crate::progress::Progress;
+use crate::schema;
 use crate::server_links::{FileAccesses, Watched};
 use crate::survey::{Interrupted, ordered, ordinals};
 use crate::walk::Walker;
@@ -348,7 +349,8 @@ impl Files {
 			|table: &str, schema: SchemaRef| PartFile { path: place(table), schema, writer: None };
 		let path = place("calls");
 		let calls = CallsFile::new(&path, File::create(&path).at(&path)?)?;
-		let (args, links) = (file("args", arg_schema()), file("links", link_schema()));
+		let (args, links) =
+			(file("args", schema_of(&schema::ARGS)), file("links", schema_of(&schema::LINKS)));
 		Ok(Files { name, number, path, calls, rows: 0, args, links })
 	}
 
@@ -424,14 +426,16 @@ pub fn write_links(folder: &Path, name: &str, links: &mut LinkColumns) -> Result
 	}
 	let path = folder.join("links").join(format!("{name}.parquet"));
 	let batch = links.take().at(&path)?;
-	let mut file = PartFile { path, schema: link_schema(), writer: None };
+	let mut file = PartFile { path, schema: schema_of(&schema::LINKS), writer: None };
 	file.write(&batch)?;
 	file.close()
 }
 
 /// An empty part where a table got none, so that its schema is there.
 pub fn fill_empty(folder: &Path) -> Result<(), PackError> {
-	for (table, schema) in [("args", arg_schema()), ("links", link_schema())] {
+	for (table, schema) in
+		[("args", schema_of(&schema::ARGS)), ("links", schema_of(&schema::LINKS))]
+	{
 		let path = folder.join(table);
 		if fs::read_dir(&path).at(&path)?.next().is_none() {
 			let path = path.join("empty.parquet");

@@ -2,7 +2,11 @@
 #include "record.h"
 
 #include "core/call.h"
-#include "core/core.h"
+#include "core/chunk.h"
+#include "core/clock.h"
+#include "core/config.h"
+#include "core/ops.h"
+#include "core/thread.h"
 
 /* No row may end before the one that came before it: so this thread's first one may end at any time since the
  * process's start, and Fathom's own rows, which have the time of now, are left out. */

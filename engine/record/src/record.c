@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/call.h"
-#include "core/core.h"
+#include "core/ops.h"
 #include "core/layers.h"
 #include "core/process.h"
 #include "edges/edges.h"

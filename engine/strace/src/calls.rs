@@ -46,6 +46,7 @@ pub struct Shape {
 
 use About::{Address, At, Fd, Nothing, Path};
 use Field::{Argument, GivenOrPosition, Pointed, Position, Result, Vector};
+use fathom_stream::op_flag;
 
 type Fields = &'static [(&'static str, Field)];
 
@@ -224,7 +225,8 @@ impl Shape {
 	pub fn flags(&self) -> u64 {
 		let tracked = self.fields.iter().any(|(_, from)| *from == Position);
 		let pieces = self.fields.iter().position(|(name, _)| *name == "count");
-		u64::from(tracked) | pieces.map_or(0, |field| (field as u64 + 1) << 5)
+		let pieces = pieces.map_or(0, |field| (field as u64 + 1) << op_flag::PIECES_SHIFT);
+		pieces | if tracked { op_flag::TRACKED } else { 0 }
 	}
 
 	pub fn field_names(&self) -> String {

@@ -4,14 +4,11 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use fathom_stream::{descriptor_flag, object_class};
+
 use crate::rows::{Key, ObjectDef};
 use crate::text::Descriptor;
 
-/// Object classes of the stream format.
-pub const DESCRIPTOR: u32 = 1;
-pub const PATH: u32 = 2;
-const MAPPING: u32 = 6;
-const INHERITED: u64 = 1;
 const FIFO: u64 = 0o010_600;
 const SOCKET: u64 = 0o140_777;
 
@@ -73,7 +70,7 @@ fn numbers(fd: i64, description: &Description) -> Vec<u64> {
 		(_, Some(inode)) => (SOCKET, inode),
 		_ => (0, 0),
 	};
-	let inherited_flag = if description.inherited { INHERITED } else { 0 };
+	let inherited_flag = if description.inherited { descriptor_flag::INHERITED } else { 0 };
 	vec![fd as u64, mode, 0, 0, inode, 0, 0, description.flags as u64, 0, inherited_flag]
 }
 
@@ -82,7 +79,7 @@ impl Description {
 	pub fn object(&self, fd: i64, created: bool) -> ObjectDef {
 		ObjectDef {
 			key: Key::Descriptor(self.id, fd),
-			class: DESCRIPTOR,
+			class: object_class::DESCRIPTOR,
 			parent: None,
 			name: self.name.clone(),
 			numbers: numbers(fd, self),
@@ -183,7 +180,7 @@ impl Table {
 		let mapping = Mapping { start, end, number: numbers.next() };
 		let object = ObjectDef {
 			key: Key::Mapping(start, mapping.number),
-			class: MAPPING,
+			class: object_class::MAPPING,
 			name: file.name.clone(),
 			parent: Some(Box::new(file)),
 			numbers: vec![start, length],

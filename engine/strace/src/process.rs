@@ -5,9 +5,10 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use fathom_import::Node;
+use fathom_stream::object_class;
 
 use crate::calls::{self, About, CALLS, Field, Shape};
-use crate::descriptors::{Entry, Numbers, PATH, Table};
+use crate::descriptors::{Entry, Numbers, Table};
 use crate::line::Outcome;
 use crate::log::Event;
 use crate::rows::{Image, Key, ObjectDef, Row, unknown};
@@ -80,7 +81,14 @@ fn join(directory: Option<&[u8]>, path: Vec<u8>) -> Vec<u8> {
 
 fn path_object(name: Vec<u8>) -> ObjectDef {
 	let key = Key::Path(name.clone());
-	ObjectDef { key, class: PATH, parent: None, name, numbers: Vec::new(), created: false }
+	ObjectDef {
+		key,
+		class: object_class::PATH,
+		parent: None,
+		name,
+		numbers: Vec::new(),
+		created: false,
+	}
 }
 
 impl<'n> Processes<'n> {

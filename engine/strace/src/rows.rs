@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::ops::{Deref, DerefMut};
 
 use fathom_import::{Node, Rows};
-use fathom_stream::{Call, NO_SEQ, Object, OpRecord, Text, UNKNOWN_OFFSET, Unfinished};
+use fathom_stream::{
+	Call, NO_SEQ, Object, OpRecord, Text, UNKNOWN_OFFSET, Unfinished, unfinished_reason,
+};
 
 use crate::calls::{CALLS, Field};
 
@@ -99,7 +101,7 @@ fn write(rows: &mut Rows<'_>, objects: &mut HashMap<Key, u32>, epoch: u64, row: 
 		let of = |name| shape.fields.iter().position(|(field, _)| *field == name);
 		let field = |name, none| of(name).map_or(none, |at: usize| row.fields[at]);
 		rows.writer().unfinished(&Unfinished {
-			reason: Unfinished::OPEN_AT_END,
+			reason: unfinished_reason::OPEN_AT_END,
 			seq,
 			op: op + 1,
 			depth: 0,

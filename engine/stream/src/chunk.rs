@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::NO_SEQ;
 use crate::bytes::{u16_at, u32_at, u64_at};
 use crate::error::Reason;
-use crate::{FLAG_BEFORE_EXEC, FLAG_LAST, FLAG_RING_COPY, FLAG_SEALED, FLAG_SIDE, NO_SEQ};
+use crate::format::chunk_flag;
 
 pub(crate) const MAGIC: &[u8; 8] = b"FATHOMCK";
 /// Bytes of the header that this version knows.
@@ -46,20 +47,20 @@ pub struct Header {
 
 impl Header {
 	pub fn sealed(&self) -> bool {
-		self.flags & FLAG_SEALED != 0
+		self.flags & chunk_flag::SEALED != 0
 	}
 
 	/// Nothing follows: the stream ended, or its process was about to be replaced.
 	pub fn last(&self) -> bool {
-		self.flags & (FLAG_LAST | FLAG_BEFORE_EXEC) != 0
+		self.flags & (chunk_flag::LAST | chunk_flag::BEFORE_EXEC) != 0
 	}
 
 	pub fn side(&self) -> bool {
-		self.flags & FLAG_SIDE != 0
+		self.flags & chunk_flag::SIDE != 0
 	}
 
 	pub fn ring_copy(&self) -> bool {
-		self.flags & FLAG_RING_COPY != 0
+		self.flags & chunk_flag::RING_COPY != 0
 	}
 
 	/// The call that this side stream interrupted.
@@ -94,7 +95,7 @@ impl Header {
 	/// change is equal.
 	pub fn same_chunk(&self, other: &Header) -> bool {
 		let fixed = |header: &Header| Header {
-			flags: header.flags & FLAG_SIDE,
+			flags: header.flags & chunk_flag::SIDE,
 			seal: Clock::default(),
 			committed: 0,
 			crc: 0,

@@ -6,6 +6,7 @@
 mod bytes;
 mod chunk;
 mod error;
+mod format;
 mod parse;
 mod record;
 mod ring;
@@ -17,6 +18,10 @@ pub use chunk::{
 	Chunk, Chunks, Clock, HEADER, Header, Segment, Skip, chunks, find_chunk, sealed_chunk,
 };
 pub use error::{Damage, Reason};
+pub use format::{
+	chunk_flag, counter_detail, descriptor_flag, hint_source, link_kind, object_class, op_flag,
+	record_type, selection_form, tallied, unfinished_reason,
+};
 pub use record::{
 	BINS, Counter, CounterData, Datatype, FileData, Group, Heat, HeatBin, Hint, Inside, Link, Mark,
 	Module, Object, OpRecord, OpenCall, Order, PatternCounts, ProcessRecord, Rank, Record,
@@ -37,9 +42,3 @@ pub const MAX_FIELDS: usize = 8;
 pub const NO_SEQ: u64 = u64::MAX;
 /// The value of a field `offset` that nobody knows.
 pub const UNKNOWN_OFFSET: i64 = i64::MIN;
-
-pub const FLAG_SEALED: u32 = 1;
-pub const FLAG_LAST: u32 = 2;
-pub const FLAG_BEFORE_EXEC: u32 = 16;
-pub const FLAG_SIDE: u32 = 4;
-pub const FLAG_RING_COPY: u32 = 8;

@@ -2,11 +2,11 @@
 
 use crate::bytes::Cursor;
 use crate::error::Reason;
+use crate::format::{counter_detail, object_class, record_type};
 use crate::record::{
 	BINS, Counter, CounterData, Datatype, FileData, Group, Heat, HeatBin, Hint, Inside, Link, Mark,
 	Module, Object, OpRecord, OpenCall, Order, PatternCounts, ProcessRecord, Rank, Record,
-	Repeated, SIZES_KNOWN, SOME, Samples, Selection, Series, Site, SomeCounts, Tally, Text,
-	Unfinished,
+	Repeated, SIZES_KNOWN, Samples, Selection, Series, Site, SomeCounts, Tally, Text, Unfinished,
 };
 use crate::{MAX_DEPTH, NO_SEQ};
 
@@ -15,51 +15,57 @@ pub(crate) fn parse(kind: u8, payload: &[u8]) -> Result<Record<'_>, Reason> {
 	let mut at = Cursor::new(payload);
 	let from = &mut at;
 	Ok(match kind {
-		1 => Record::Op(op(from)?),
-		2 => Record::Object(object(from)?),
-		3 => Record::Site(Site {
+		record_type::OP => Record::Op(op(from)?),
+		record_type::OBJECT => Record::Object(object(from)?),
+		record_type::SITE => Record::Site(Site {
 			site: from.number("site")?,
 			module: from.number("module")?,
 			offset: from.varint()?,
 			entry: from.text()?,
 		}),
-		4 => Record::Module(Module {
+		record_type::MODULE => Record::Module(Module {
 			module: from.number("module")?,
 			base: from.varint()?,
 			build_id: from.text()?,
 			path: from.text()?,
 		}),
-		5 => Record::Selection(selection(from)?),
-		6 => Record::Link(link(from)?),
-		7 => Record::Mark(Mark {
+		record_type::SELECTION => Record::Selection(selection(from)?),
+		record_type::LINK => Record::Link(link(from)?),
+		record_type::MARK => Record::Mark(Mark {
 			ticks: from.varint()?,
 			kind: from.text()?,
 			detail: from.text()?,
 			value: from.varint()?,
 		}),
-		8 => Record::Hint(Hint {
+		record_type::HINT => Record::Hint(Hint {
 			object: from.number("object")?,
 			source: from.number("source")?,
 			key: from.text()?,
 			value: from.text()?,
 		}),
-		9 => Record::Counter(counter(from)?),
-		10 => Record::Process(process(from)?),
-		11 => Record::Open(open(from)?),
-		12 => Record::Unfinished(unfinished(from)?),
-		13 => Record::Rank(Rank {
+		record_type::COUNTER => Record::Counter(counter(from)?),
+		record_type::PROCESS => Record::Process(process(from)?),
+		record_type::OPEN => Record::Open(open(from)?),
+		record_type::UNFINISHED => Record::Unfinished(unfinished(from)?),
+		record_type::RANK => Record::Rank(Rank {
 			rank: from.number("rank")?,
 			ranks: from.number("ranks")?,
 			mpi: from.text()?,
 		}),
-		14 => Record::Text(Text { seq: from.varint()?, name: from.text()?, value: from.text()? }),
-		15 => Record::Group(group(from)?),
-		20 => Record::Inside(Inside { seq: from.varint()?, op: from.number("op")? }),
-		32 => Record::Series(series(from)?),
-		33 => Record::Samples(samples(from)?),
-		16 => Record::Tally(tally(from)?),
-		17 => Record::Heat(heat(from)?),
-		18 => Record::Datatype(Datatype { number: from.number("datatype")?, name: from.text()? }),
+		record_type::TEXT => {
+			Record::Text(Text { seq: from.varint()?, name: from.text()?, value: from.text()? })
+		}
+		record_type::GROUP => Record::Group(group(from)?),
+		record_type::INSIDE => {
+			Record::Inside(Inside { seq: from.varint()?, op: from.number("op")? })
+		}
+		record_type::SERIES => Record::Series(series(from)?),
+		record_type::SAMPLES => Record::Samples(samples(from)?),
+		record_type::TALLY => Record::Tally(tally(from)?),
+		record_type::HEAT => Record::Heat(heat(from)?),
+		record_type::DATATYPE => {
+			Record::Datatype(Datatype { number: from.number("datatype")?, name: from.text()? })
+		}
 		other => Record::Unknown(other),
 	})
 }
@@ -86,15 +92,16 @@ fn object<'a>(from: &mut Cursor<'a>) -> Result<Object<'a>, Reason> {
 
 fn object_numbers(from: &mut Cursor<'_>, class: u32) -> Result<Vec<u64>, Reason> {
 	match class {
-		1 | 7 => {
+		_ if object_class::WITH_DESCRIPTOR.contains(&class) => {
 			let mut numbers = from.varints(5)?;
 			numbers.push(from.zigzag()? as u64);
 			numbers.extend(from.varints(4)?);
 			Ok(numbers)
 		}
-		3 | 6 | 13 | 15 => from.varints(2),
-		19 => from.varints(1),
-		5 | 11 | 14 | 16 => {
+		_ if object_class::WITH_OPENED.contains(&class) => from.varints(2),
+		_ if object_class::WITH_MAPPING.contains(&class) => from.varints(2),
+		_ if object_class::WITH_COMMUNICATOR.contains(&class) => from.varints(1),
+		_ if object_class::WITH_ARRAY.contains(&class) => {
 			let mut numbers = vec![from.varint()?];
 			let rank = from.count("rank")?;
 			numbers.extend(from.varints(rank)?);
@@ -177,13 +184,13 @@ fn counter(from: &mut Cursor<'_>) -> Result<Counter, Reason> {
 
 fn counter_data(from: &mut Cursor<'_>) -> Result<Option<Box<CounterData>>, Reason> {
 	let detail = from.varint()?;
-	if detail == 0 {
+	if detail == counter_detail::NONE {
 		return Ok(None);
 	}
 	let mut data = CounterData { sizes: histogram(from)?, ..CounterData::default() };
 	match detail {
-		1 => {}
-		SOME => data.some = Some(some_counts(from)?),
+		counter_detail::SIZES => {}
+		counter_detail::SOME => data.some = Some(some_counts(from)?),
 		_ => data.file = Some(file_data(from)?),
 	}
 	Ok(Some(Box::new(data)))

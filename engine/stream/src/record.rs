@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::format::{op_flag, unfinished_reason};
+
 #[derive(Debug, Clone, PartialEq)]
 pub enum Record<'a> {
 	Op(OpRecord<'a>),
@@ -41,16 +43,9 @@ pub struct OpRecord<'a> {
 }
 
 impl OpRecord<'_> {
-	pub const TRACKED: u64 = 1;
-	pub const COLLECTIVE: u64 = 2;
-	pub const READS: u64 = 4;
-	pub const WRITES: u64 = 8;
-	pub const ALIGNMENT: u64 = 16;
-	pub const BESIDE: u64 = 512;
-
 	/// The field that says how many pieces of memory a call moves.
 	pub fn pieces(&self) -> Option<usize> {
-		((self.flags >> 5 & 15) as usize).checked_sub(1)
+		((self.flags >> op_flag::PIECES_SHIFT & op_flag::PIECES_MASK) as usize).checked_sub(1)
 	}
 
 	pub fn field_count(&self) -> usize {
@@ -182,8 +177,7 @@ pub fn size_bin(size: i64) -> usize {
 	bits.div_ceil(2).min(BINS - 1)
 }
 
-/// Detail of a counter of which only some counts are known, and the bit behind those counts.
-pub const SOME: u64 = 3;
+/// The bit behind those of the counts that are known.
 pub const SIZES_KNOWN: u64 = 1 << 10;
 
 /// What a counter says of calls that move data.
@@ -287,8 +281,7 @@ pub struct Tally {
 	pub object: u32,
 	/// Op + 1; 0: none.
 	pub enclosing: u32,
-	/// 0: values that are not listed; `bound` is the most occurrences that one of them may have had. 1 size, 2 stride,
-	/// 3 extent, 4 datatype, 5 function, 6 range of sizes.
+	/// A number of [`crate::tallied`]. Of `DROPPED`, `bound` is the most occurrences that a value may have had.
 	pub what: u32,
 	pub value: i64,
 	pub calls: u64,
@@ -351,7 +344,7 @@ pub struct OpenCall {
 
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Unfinished {
-	/// 1 left by longjmp or exception, 2 open at exit or kill (`OPEN_AT_END`), 3 thread ended.
+	/// A number of [`crate::unfinished_reason`].
 	pub reason: u32,
 	pub seq: u64,
 	/// Op + 1; 0: unknown.
@@ -366,14 +359,12 @@ pub struct Unfinished {
 }
 
 impl Unfinished {
-	pub const OPEN_AT_END: u32 = 2;
-
 	/// What is left of the calls of a thread whose process was killed, innermost first. They lasted at least to
 	/// `last_tick`, the last one known of the thread.
 	pub fn at_end(open: &[OpenCall], last_tick: u64) -> impl Iterator<Item = Unfinished> {
 		let ended = open.iter().map(|call| call.began).fold(last_tick, u64::max);
 		open.iter().enumerate().rev().map(move |(depth, call)| Unfinished {
-			reason: Self::OPEN_AT_END,
+			reason: unfinished_reason::OPEN_AT_END,
 			seq: call.seq,
 			op: call.op,
 			depth: depth as u32,

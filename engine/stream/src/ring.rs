@@ -3,6 +3,7 @@
 use crate::bytes::{u32_at, u64_at};
 use crate::chunk::{self, Chunk, Unsealed};
 use crate::error::Reason;
+use crate::format::tallied;
 use crate::record::{
 	BINS, Counter, CounterData, FileData, Heat, HeatBin, OpenCall, Order, PatternCounts, Tally,
 };
@@ -264,7 +265,8 @@ fn histogram(page: &[u8], at: usize, run: (i64, u64)) -> [u64; BINS] {
 /// What was dropped comes first: it says what the others are worth.
 fn tallies(page: &[u8]) -> Vec<Tally> {
 	let dropped = u64_at(page, 32);
-	let first = (dropped > 0).then(|| Tally { bound: dropped, ..Tally::default() });
+	let first =
+		(dropped > 0).then(|| Tally { what: tallied::DROPPED, bound: dropped, ..Tally::default() });
 	let entry = |at: usize| Tally {
 		op: u32_at(page, at),
 		object: u32_at(page, at + 4),
@@ -275,7 +277,10 @@ fn tallies(page: &[u8]) -> Vec<Tally> {
 		bound: u64_at(page, at + 32),
 	};
 	let all = entries(page, usize::MAX, TALLY_ENTRY).map(entry);
-	first.into_iter().chain(all.filter(|tally| tally.calls > 0 && tally.what > 0)).collect()
+	first
+		.into_iter()
+		.chain(all.filter(|tally| tally.calls > 0 && tally.what != tallied::DROPPED))
+		.collect()
 }
 
 fn heat(page: &[u8]) -> Vec<Heat> {

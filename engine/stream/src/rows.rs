@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use crate::bytes::Cursor;
 use crate::chunk::{Chunk, Header};
 use crate::error::{Damage, Reason};
+use crate::format::unfinished_reason;
 use crate::parse::parse;
 use crate::record::{Record, Unfinished};
 use crate::{MAX_DEPTH, MAX_FIELDS};
@@ -377,7 +378,6 @@ impl<'a> Rows<'_, 'a> {
 
 	/// An unfinished call names its seq, so the calls entered up to it are known to be open.
 	fn leave_open(&mut self, row: &Unfinished) -> Option<u64> {
-		const LEFT: u32 = 1;
 		let stack = &mut self.decoder.stack;
 		let depth = row.depth as usize;
 		if row.seq >= self.next_seq {
@@ -388,7 +388,7 @@ impl<'a> Rows<'_, 'a> {
 			self.next_seq = row.seq.wrapping_add(1);
 		}
 		let parent = depth.checked_sub(1).and_then(|above| stack.get(above)).copied();
-		if row.reason == LEFT {
+		if row.reason == unfinished_reason::LEFT_BY_JUMP {
 			stack.truncate(depth);
 		}
 		parent.filter(|&seq| seq < row.seq)

@@ -1,11 +1,11 @@
 //! What the engine itself writes into streams: what `recover` adds to a dead process's chunks, an agent's samples, and
 //! the calls of another tool's log. Calls of a program that Fathom records are encoded in C only.
 
-use crate::FLAG_SEALED;
 use crate::chunk::{CRC_AT, Chunk, Clock, HEADER, Header, checksum};
+use crate::format::{chunk_flag, counter_detail, record_type};
 use crate::record::{
 	BINS, Counter, CounterData, Datatype, FileData, Heat, Hint, Inside, Object, OpRecord, Order,
-	ProcessRecord, SIZES_KNOWN, SOME, Samples, Series, SomeCounts, Tally, Text, Unfinished,
+	ProcessRecord, SIZES_KNOWN, Samples, Series, SomeCounts, Tally, Text, Unfinished,
 };
 use crate::rows::Call;
 
@@ -62,7 +62,7 @@ impl ChunkWriter {
 		if let Some(data) = &c.data {
 			put_data(&mut payload, data);
 		}
-		self.record(9, &payload);
+		self.record(record_type::COUNTER, &payload);
 	}
 
 	pub fn tally(&mut self, t: &Tally) {
@@ -73,14 +73,14 @@ impl ChunkWriter {
 		put_zigzag(&mut payload, t.value);
 		put_varint(&mut payload, t.calls);
 		put_varint(&mut payload, t.bound);
-		self.record(16, &payload);
+		self.record(record_type::TALLY, &payload);
 	}
 
 	pub fn datatype(&mut self, datatype: &Datatype<'_>) {
 		let mut payload = Vec::new();
 		put_varint(&mut payload, u64::from(datatype.number));
 		put_text(&mut payload, datatype.name);
-		self.record(18, &payload);
+		self.record(record_type::DATATYPE, &payload);
 	}
 
 	pub fn heat(&mut self, heat: &Heat) {
@@ -94,7 +94,7 @@ impl ChunkWriter {
 				put_varint(&mut payload, number);
 			}
 		}
-		self.record(17, &payload);
+		self.record(record_type::HEAT, &payload);
 	}
 
 	pub fn unfinished(&mut self, row: &Unfinished) {
@@ -108,7 +108,7 @@ impl ChunkWriter {
 		put_varint(&mut payload, row.ended);
 		put_zigzag(&mut payload, row.size);
 		put_zigzag(&mut payload, row.offset);
-		self.record(12, &payload);
+		self.record(record_type::UNFINISHED, &payload);
 	}
 
 	pub fn series(&mut self, series: &Series<'_>) {
@@ -119,7 +119,7 @@ impl ChunkWriter {
 		for text in [series.what, series.device, series.unit] {
 			put_text(&mut payload, text);
 		}
-		self.record(32, &payload);
+		self.record(record_type::SERIES, &payload);
 	}
 
 	pub fn mark(&mut self, ticks: u64, kind: &[u8], detail: &[u8], value: u64) {
@@ -128,7 +128,7 @@ impl ChunkWriter {
 		put_text(&mut payload, kind);
 		put_text(&mut payload, detail);
 		put_varint(&mut payload, value);
-		self.record(7, &payload);
+		self.record(record_type::MARK, &payload);
 	}
 
 	pub fn process(&mut self, process: &ProcessRecord<'_>) {
@@ -142,7 +142,7 @@ impl ChunkWriter {
 		put_varint(&mut payload, process.start);
 		put_varint(&mut payload, u64::from(process.rank));
 		put_varint(&mut payload, u64::from(process.ranks));
-		self.record(10, &payload);
+		self.record(record_type::PROCESS, &payload);
 	}
 
 	pub fn op(&mut self, op: &OpRecord<'_>) {
@@ -152,7 +152,7 @@ impl ChunkWriter {
 			put_text(&mut payload, text);
 		}
 		put_varint(&mut payload, op.flags);
-		self.record(1, &payload);
+		self.record(record_type::OP, &payload);
 	}
 
 	/// Of a class whose numbers are all unsigned or small.
@@ -164,7 +164,7 @@ impl ChunkWriter {
 		put_varint(&mut payload, object.created_by.wrapping_add(1));
 		put_text(&mut payload, object.name);
 		object.numbers.iter().for_each(|&number| put_varint(&mut payload, number));
-		self.record(2, &payload);
+		self.record(record_type::OBJECT, &payload);
 	}
 
 	pub fn hint(&mut self, hint: &Hint<'_>) {
@@ -173,14 +173,14 @@ impl ChunkWriter {
 		put_varint(&mut payload, u64::from(hint.source));
 		put_text(&mut payload, hint.key);
 		put_text(&mut payload, hint.value);
-		self.record(8, &payload);
+		self.record(record_type::HINT, &payload);
 	}
 
 	pub fn inside(&mut self, inside: &Inside) {
 		let mut payload = Vec::new();
 		put_varint(&mut payload, inside.seq);
 		put_varint(&mut payload, u64::from(inside.op));
-		self.record(20, &payload);
+		self.record(record_type::INSIDE, &payload);
 	}
 
 	pub fn text(&mut self, text: &Text<'_>) {
@@ -188,7 +188,7 @@ impl ChunkWriter {
 		put_varint(&mut payload, text.seq);
 		put_text(&mut payload, text.name);
 		put_text(&mut payload, text.value);
-		self.record(14, &payload);
+		self.record(record_type::TEXT, &payload);
 	}
 
 	/// A call whose op was named in this chunk, after those inside it; `before` is when the one before it ended. Nothing is
@@ -222,7 +222,7 @@ impl ChunkWriter {
 			put_zigzag(&mut payload, value);
 			before = series;
 		}
-		self.record(33, &payload);
+		self.record(record_type::SAMPLES, &payload);
 	}
 
 	/// When the chunk is sealed, where its header did not know it yet.
@@ -236,7 +236,7 @@ impl ChunkWriter {
 	pub fn seal(mut self, flags: u32) -> Vec<u8> {
 		let before =
 			u32::from_le_bytes([self.bytes[12], self.bytes[13], self.bytes[14], self.bytes[15]]);
-		let flags = before | FLAG_SEALED | flags;
+		let flags = before | chunk_flag::SEALED | flags;
 		let committed = self.committed() as u32;
 		self.bytes[12..16].copy_from_slice(&flags.to_le_bytes());
 		self.bytes[128..132].copy_from_slice(&committed.to_le_bytes());
@@ -247,8 +247,12 @@ impl ChunkWriter {
 }
 
 fn put_data(out: &mut Vec<u8>, data: &CounterData) {
-	let detail = if data.file.is_some() { 2 } else { 1 };
-	put_varint(out, if data.some.is_some() { SOME } else { detail });
+	let detail = match (&data.some, &data.file) {
+		(Some(_), _) => counter_detail::SOME,
+		(None, Some(_)) => counter_detail::ALL,
+		(None, None) => counter_detail::SIZES,
+	};
+	put_varint(out, detail);
 	put_histogram(out, &data.sizes);
 	if let Some(some) = &data.some {
 		put_some_counts(out, some);

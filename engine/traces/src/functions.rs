@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use fathom_stream::op_flag;
 use serde::Deserialize;
 
 use crate::positions::Positions;
@@ -9,9 +10,6 @@ use crate::positions::Positions;
 pub const UNKNOWN_OFFSET: i64 = i64::MIN;
 /// What nobody knows of errors: which one. -1 in the tables.
 const SOME_ERROR: u64 = 0xFFFF_FFFF;
-/// Flags of an op (docs/stream-format.md).
-const TRACKED: u64 = 1;
-const COLLECTIVE: u64 = 2;
 const MOST_FIELDS: usize = 4;
 
 /// Numbers among a call's arguments, by the names that DFTracer gives them.
@@ -157,7 +155,7 @@ impl Function {
 			name,
 			kind,
 			fields: Fields::names(which),
-			flags: flags | if collective { COLLECTIVE } else { 0 },
+			flags: flags | if collective { op_flag::COLLECTIVE } else { 0 },
 			height: height(self.layer),
 		}
 	}
@@ -213,6 +211,6 @@ impl Function {
 		// C streams: much that moves their position, as fprintf, is not recorded.
 		let known = !stdio && place.0 > 0;
 		let offset = if known { positions.moved(place.0, place.1, moved) } else { None };
-		Fields { flags: TRACKED, ..Fields::data(size, offset, moved) }
+		Fields { flags: op_flag::TRACKED, ..Fields::data(size, offset, moved) }
 	}
 }

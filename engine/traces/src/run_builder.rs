@@ -3,14 +3,12 @@
 use std::collections::{BTreeSet, HashMap};
 
 use fathom_import::{Call, ImportedRun, Object};
+use fathom_stream::object_class;
 use serde_json::{Map, Value, json};
 
 use crate::Parsed;
 use crate::functions::{Catalogue, Fields, Function};
 
-/// Classes of objects (docs/stream-format.md).
-pub const PATH: u32 = 2;
-pub const MPI_FILE: u32 = 3;
 /// How many functions that are left out are named.
 const NAMED: usize = 20;
 
@@ -60,7 +58,7 @@ impl RunBuilder {
 		}
 		let number = self.objects.len() as u32 + 1;
 		// Of a file that a communicator opened: its access mode and the size of its communicator are in no trace.
-		let numbers = if class == MPI_FILE { vec![0, 0] } else { Vec::new() };
+		let numbers = if class == object_class::MPI_FILE { vec![0, 0] } else { Vec::new() };
 		let object = Object { class, name: name.to_owned(), parent: 0, numbers };
 		self.imported.add_object(number, object);
 		self.objects.insert(key, number);

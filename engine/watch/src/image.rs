@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use fathom_pack::{is_alive, runs};
-use fathom_stream::{FLAG_BEFORE_EXEC, Header, OpenCall, Record, ThreadPage, sealed_chunk};
+use fathom_stream::{Header, OpenCall, Record, ThreadPage, chunk_flag, sealed_chunk};
 
 use crate::clock::{Rate, Source as Clock};
 use crate::growing::{FileChunk, Growing};
@@ -302,7 +302,7 @@ impl Image {
 				if chunk.header.instance != self.instance {
 					shared.missed.bytes += chunk.header.chunk_bytes() as u64;
 					shared.missed.note(format!("{}: another process's chunk", file.path.display()));
-				} else if chunk.header.flags & FLAG_BEFORE_EXEC != 0 {
+				} else if chunk.header.flags & chunk_flag::BEFORE_EXEC != 0 {
 					self.held.push((index, chunk));
 				} else {
 					shared.rate.learn(&chunk.header);

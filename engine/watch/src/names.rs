@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use fathom_pack::{Resolved, Resolver, SiteKey};
-use fathom_stream::{OpRecord, Record};
+use fathom_stream::{OpRecord, Record, object_class, op_flag};
 
 use crate::sums::Table;
 
@@ -115,7 +115,7 @@ impl Names {
 				self.ops.insert(op.op, named(op, book));
 			}
 			Record::Object(object) => {
-				let named = is_file(object.class) && !object.name.is_empty();
+				let named = object_class::PATHS.contains(&object.class) && !object.name.is_empty();
 				let file = named.then(|| book.file(&String::from_utf8_lossy(object.name)));
 				self.objects.insert(object.object, Object { parent: object.parent, file });
 			}
@@ -177,16 +177,10 @@ impl Names {
 	}
 }
 
-/// Classes of the stream format whose name is a path: descriptors, paths, files of MPI, HDF5, PnetCDF and
-/// netCDF, directory streams.
-fn is_file(class: u32) -> bool {
-	matches!(class, 1..=4 | 7 | 13 | 15)
-}
-
 fn named(record: &OpRecord<'_>, book: &mut Book) -> Op {
 	let name = OpName { layer: text(record.layer), op: text(record.name), kind: text(record.kind) };
 	let transparent = matches!(name.layer.as_str(), "user" | "threads");
 	let bytes = record.fields.split(|&byte| byte == b',').position(|field| field == b"bytes");
-	let collective = record.flags & OpRecord::COLLECTIVE != 0;
+	let collective = record.flags & op_flag::COLLECTIVE != 0;
 	Op { number: book.op(name), bytes, transparent, collective }
 }

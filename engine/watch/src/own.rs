@@ -115,7 +115,7 @@ fn layer_of<'b>(names: &Names, book: &'b Book, op: u32) -> Option<&'b str> {
 #[cfg(test)]
 mod tests {
 	use super::*;
-	use fathom_stream::{OpRecord, Record};
+	use fathom_stream::{OpRecord, Record, op_flag};
 
 	const OPS: [(&str, &str); 7] = [
 		("mpiio", "MPI_File_write_all"),
@@ -130,7 +130,7 @@ mod tests {
 	fn named() -> (Names, Book) {
 		let (mut names, mut book) = (Names::default(), Book::default());
 		for (op, (layer, name)) in OPS.iter().enumerate() {
-			let flags = if op == 0 { OpRecord::COLLECTIVE } else { 0 };
+			let flags = if op == 0 { op_flag::COLLECTIVE } else { 0 };
 			let (layer, name) = (layer.as_bytes(), name.as_bytes());
 			let record = OpRecord { op: op as u32, layer, name, kind: b"", fields: b"", flags };
 			names.take(&Record::Op(record), &mut book);

@@ -1,6 +1,8 @@
 //! One stream, followed from its first chunk on: every byte of rows is decoded once.
 
-use fathom_stream::{Decoder, Header, Item, OpenCall, Place, Record, Unfinished};
+use fathom_stream::{
+	Decoder, Header, Item, OpenCall, Place, Record, Unfinished, unfinished_reason,
+};
 
 use crate::image::StreamTarget;
 use crate::tally::Tally;
@@ -78,7 +80,7 @@ impl Stream {
 					self.tally.call(target.names, &mut target.process.sums, &call)
 				}
 				Ok(Item::Unfinished(call, _)) => {
-					if call.reason == Unfinished::OPEN_AT_END {
+					if call.reason == unfinished_reason::OPEN_AT_END {
 						self.unfinished.push(call.seq);
 					}
 					self.tally.unfinished(target.names, &mut target.process.sums, &call);

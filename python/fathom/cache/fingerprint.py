@@ -5,7 +5,7 @@ import hashlib
 import os
 from pathlib import Path
 
-from fathom.run.database import PARTED
+from fathom.run.columns import PARTED
 
 # Made of `calls` by whoever looks first, so no sign of another packing.
 DERIVED = frozenset(("tiles",))

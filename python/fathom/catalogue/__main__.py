@@ -12,9 +12,9 @@ from pathlib import Path
 
 from . import describe, knob_pages, knob_table
 from .before import before
+from .facts import write_facts
 from .generate import generate, write
 from .knobs import load_knobs
-from .layers import write_facts
 from .linked import linked
 from .load import load
 from .model import CatalogueError

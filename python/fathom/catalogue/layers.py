@@ -27,16 +27,16 @@ class Layer:
     settings: bool = False
 
 
-def file() -> Path:
-    """The catalogue's file: inside the package when installed, else the source tree's."""
-    inside = PACKAGE / "catalog" / "layers.toml"
-    return inside if inside.is_file() else PACKAGE.parents[1] / "catalog" / "layers.toml"
+def catalogue_file(name: str) -> Path:
+    """A file of the catalogue: inside the package when installed, else the source tree's."""
+    inside = PACKAGE / "catalog" / name
+    return inside if inside.is_file() else PACKAGE.parents[1] / "catalog" / name
 
 
 @cache
 def layers() -> tuple[Layer, ...]:
     """All, from the program's call down."""
-    rows = tomllib.loads(file().read_text(encoding="utf-8"))["layer"]
+    rows = tomllib.loads(catalogue_file("layers.toml").read_text(encoding="utf-8"))["layer"]
     return tuple(
         Layer(
             name=row["name"],
@@ -144,23 +144,3 @@ export const LAYERS: readonly Layer[] = [
 {rows}
 ];
 """
-
-
-#: Files of the source tree that hold facts of the catalogue for other languages.
-FILES = {
-    "runtime/core/layers.h": c_header,
-    "engine/select/src/layers.rs": rust,
-    "web/src/draw/layers.ts": typescript,
-}
-
-
-def write_facts(root: Path) -> list[str]:
-    """Writes those that have changed, and names them."""
-    changed = [name for name, make in FILES.items() if _text(root / name) != make()]
-    for name in changed:
-        (root / name).write_text(FILES[name](), encoding="utf-8")
-    return changed
-
-
-def _text(path: Path) -> str:
-    return path.read_text(encoding="utf-8") if path.is_file() else ""

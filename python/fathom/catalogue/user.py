@@ -23,7 +23,7 @@ from .load import load
 from .model import LAYERS, Api, Call, Catalogue, CatalogueError
 from .prototypes import declare, join_type
 
-#: OPS_BROUGHT of runtime/core/core.h.
+#: OPS_BROUGHT of runtime/core/ops.h.
 MOST_OPS = 512
 #: Hooks that a library of the user's own can have: functions that runtime/user/probe_glue.c passes on.
 HOOKS = ("call_text", "call_path", "probe_opens", "probe_closes")

@@ -16,12 +16,11 @@ import pyarrow.parquet as pq
 
 from fathom.errors import DamagedRun, FathomError, UsageError
 from fathom.run import manifest
+from fathom.run.columns import LATER, PARTED
 
 # `ask` knows that; `many` is there for those to whom it matters.
 warnings.filterwarnings("ignore", "Arrow output on a DB-API result makes an extra copy")
 
-# Tables that the packer splits into parts (docs/tables.md).
-PARTED = ("calls", "args", "links")
 #: Bytes of tables together, the smallest first, that are held in memory rather than read again for each question; and
 #: rows that one may have: those of many ranks are alike, so few bytes can be millions of rows.
 SMALL, FEW = 16 << 20, 1_000_000
@@ -29,33 +28,8 @@ SMALL, FEW = 16 << 20, 1_000_000
 APART = frozenset(("calls", "counters", "files", "tops"))
 # What a reader gets beside the stored columns.
 COMPUTED = {"calls": ", duration - nested as exclusive"}
-# What came after the first version: tables that older runs lack are empty, columns null.
-LATER = {
-    "calls": "own u64, own_duration i64, topmost bool, alone bool, runtime bool",
-    "files": "runtime bool",
-    "counters": """runtime bool, sequential u64, consecutive u64, strided u64, unaligned_file u64, unaligned_memory u64,
-        contiguous u64, holes_memory u64, holes_file u64, holes_both u64, switches u64, size_histogram u64[],
-        extent_histogram u64[]""",
-    "selections": "part_start u64[], part_bytes u64[], part_levels u64[], part_count u64[], part_stride u64[]",
-    "tops": """process u32, thread_class text, file u32, layer text, op text, kind text, enclosing_layer text,
-		enclosing text, runtime bool, what text, value i64, label text, calls u64, bound u64""",
-    "heat": """process u32, layer text, operation text, start i64, stop i64, calls u64, bytes i64, time i64""",
-    "tiles": """z u8, layer text, y u32, x u32, cell u16, op text, kind text, calls u32, time i64,
-        bytes i64, longest i64, call u64""",
-    "samples": """node u32, process u32, time i64, what text, device text, value i64, unit text""",
-}
 #: DuckDB's HUGEINT as Arrow has it.
 SUM = pa.decimal128(38, 0)
-TYPES = {
-    "u64": "ubigint",
-    "u64[]": "ubigint[]",
-    "u32": "uinteger",
-    "u16": "usmallint",
-    "u8": "utinyint",
-    "i64": "bigint",
-    "bool": "boolean",
-    "text": "varchar",
-}
 
 
 def table_files(directory: Path) -> dict[str, Path]:
@@ -151,7 +125,7 @@ def add_views(
         except duckdb.Error as error:
             raise DamagedRun(f"{path}: {first_line(error)}; pack the run again") from error
     for name in LATER.keys() - files.keys():
-        con.execute(f'create view "{name}" as select {_nulls(_later(name))} limit 0')
+        con.execute(f'create view "{name}" as select {_nulls(LATER[name])} limit 0')
 
 
 def _add_beside(con: duckdb.DuckDBPyConnection, counters: str, everything: bool) -> None:
@@ -201,19 +175,13 @@ def of_program(name: str, rows: str) -> str:
     return f"from ({rows}) where runtime is not true" if name in APART else rows
 
 
-def _later(name: str) -> dict[str, str]:
-    """Later columns of a table, with their types in SQL."""
-    pairs = (column.split() for column in LATER.get(name, "").split(",") if column)
-    return {column: TYPES[kind] for column, kind in pairs}
-
-
 def _nulls(columns: dict[str, str]) -> str:
     return ", ".join(f"null::{kind} as {column}" for column, kind in columns.items())
 
 
 def _absent(con: duckdb.DuckDBPyConnection, name: str, rows: str) -> str:
     """Later columns that the stored table lacks, to be selected after its own."""
-    later = _later(name)
+    later = LATER.get(name)
     if not later:
         return ""
     stored = {row[0] for row in con.execute(f"describe select * from {rows}").fetchall()}

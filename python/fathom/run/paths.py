@@ -116,8 +116,3 @@ def catalog() -> Path:
 def page() -> Path | None:
     """The page of the web UI: inside the package when installed, else as the source tree built it; None: not built."""
     return _first([PACKAGE / "web" / "index.html", SOURCE_TREE / "web" / "dist" / "index.html"])
-
-
-def tables_document() -> Path | None:
-    """The page that says what each column means."""
-    return _first([PACKAGE / "docs" / "tables.md", SOURCE_TREE / "docs" / "tables.md"])

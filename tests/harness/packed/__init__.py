@@ -1,4 +1,4 @@
-"""Packed runs that nobody recorded: their tables written with the columns and types that docs/tables.md states.
+"""Packed runs that nobody recorded: their tables written with the columns and types of catalog/tables.toml.
 
 A maker gives constants as SQL macros (`ranks()`, `duration()`, `events()` among them), rows of `calls` part by part,
 and a view `rows_of_NAME` for each other table that is not to be empty; shared.sql has those that all makers have.

@@ -9,10 +9,11 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use fathom_import::{ImportedRun, ProcessIdentity};
+use fathom_stream::object_class;
 use serde_json::json;
 
 use crate::functions::Catalogue;
-use crate::run_builder::{FunctionIndex, PATH, RunBuilder, When};
+use crate::run_builder::{FunctionIndex, RunBuilder, When};
 use crate::{Parsed, TraceError, damaged};
 use event::{Event, Phase, Word};
 use trace::{MOST_NUMBER, Process, Trace, hash_of};
@@ -192,7 +193,7 @@ impl Importer {
 		let name = self.trace.name(known.pid, Some(&hash));
 		let name = if name.is_empty() { format!("<{hash}>") } else { name };
 		let path = normal(&known.directory, &name);
-		let file = self.builder.object_number(PATH, &path);
+		let file = self.builder.object_number(object_class::PATH, &path);
 		self.trace.processes[process].files.insert(hash.into_owned(), (file, path));
 		file
 	}

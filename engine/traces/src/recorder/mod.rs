@@ -12,12 +12,13 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use fathom_import::{ImportedRun, ProcessIdentity};
+use fathom_stream::object_class;
 use serde_json::json;
 
 use crate::Parsed;
 use crate::functions::{Args, Catalogue, Fields};
 use crate::positions::Positions;
-use crate::run_builder::{FunctionIndex, MPI_FILE, PATH, RunBuilder, When};
+use crate::run_builder::{FunctionIndex, RunBuilder, When};
 use arguments::{Words, bytes_of};
 use patterns::Offsets;
 use recording::{Calls, Recording, Signature};
@@ -161,7 +162,7 @@ impl Importer {
 		let args = words.args();
 		let file = match (layer, words.path()) {
 			("" | "mpiio", _) | (_, None) => 0,
-			(_, Some(path)) => self.builder.object_number(PATH, path),
+			(_, Some(path)) => self.builder.object_number(object_class::PATH, path),
 		};
 		let shares = matches!(signature.function.as_str(), "dup" | "dup2");
 		Shape { known, layer, words, args, file, shares }
@@ -227,7 +228,7 @@ impl Importer {
 		let words = &shape.words;
 		let file = words.text("file").unwrap_or_default();
 		if let Some(path) = words.text("path") {
-			let object = self.builder.object_number(MPI_FILE, path);
+			let object = self.builder.object_number(object_class::MPI_FILE, path);
 			rank.files.insert(file, object);
 			rank.views.remove(file);
 		}

@@ -6,15 +6,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TextIO
 
-# Flags of an op (docs/stream-format.md).
-TRACKED, COLLECTIVE, ALIGNMENT = 1, 2, 16
-# Classes of objects (docs/stream-format.md).
-PATH, MPI_FILE, HDF5_FILE, DATASET, PNETCDF_FILE, PNETCDF_VARIABLE = 2, 3, 4, 5, 13, 14
+from fathom.catalogue import stream
+
+_FLAGS, _CLASSES = stream.numbers("op_flag"), stream.numbers("class")
+TRACKED, COLLECTIVE, ALIGNMENT = (_FLAGS[name] for name in ("tracked", "collective", "alignment"))
+PATH, MPI_FILE = _CLASSES["path"], _CLASSES["mpi_file"]
+HDF5_FILE, DATASET = _CLASSES["hdf5_file"], _CLASSES["hdf5_dataset"]
+PNETCDF_FILE, PNETCDF_VARIABLE = _CLASSES["pnetcdf_file"], _CLASSES["pnetcdf_variable"]
 # Whose a counter is that nobody can take apart.
 ALL = -1
 UNKNOWN_OFFSET = -(1 << 63)
 # Source of a hint.
-IN_FORCE = 2
+IN_FORCE = stream.numbers("hint_source")["in_force"]
 
 
 class Damaged(Exception):

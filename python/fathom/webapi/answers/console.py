@@ -1,21 +1,18 @@
 """`sql` and `schema`: a run's tables, for questions that no screen asks."""
 
-import re
 from dataclasses import replace
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 from fathom.analysis.selection import Selection
+from fathom.catalogue import columns
 from fathom.errors import UsageError
-from fathom.run import database, paths
+from fathom.run import database
 from fathom.webapi.answers import answer, number, table, text
 from fathom.webapi.answers.session import View
 from fathom.webapi.answers.table import Table
 
 ROWS = 10_000
 EXACT = 2**53
-ENTRY = re.compile(r"^\| ([a-z_, ]+) \| [^|]+ \| (.*) \|$", re.ASCII)
 
 
 @answer("sql", required=("q",), q=text, limit=number(1, ROWS))
@@ -39,30 +36,16 @@ def _exact(value: Any) -> Any:
     return str(value) if isinstance(value, int) and abs(value) > EXACT else value
 
 
-@cache
-def _meanings(path: Path) -> dict[tuple[str, str], str]:
-    """What docs/tables.md says of each column."""
-    meanings, name = {}, ""
-    for line in path.read_text(encoding="utf-8").splitlines():
-        if line.startswith("## "):
-            name = line[3:].strip()
-        entry = ENTRY.match(line)
-        for column in entry[1].split(", ") if entry else ():
-            meanings[name, column.strip()] = entry[2] if entry else ""
-    return meanings
-
-
 @answer("schema")
 def schema(view: View, _: Selection) -> Table:
     """All tables and columns."""
-    path = paths.tables_document()
-    meanings = _meanings(path) if path else {}
+    meanings = columns.meanings()
     sql = (
         'select table_name as "table", column_name as "column", data_type as "type"'
         " from information_schema.columns where table_catalog = 'memory' and table_schema = 'main'"
         " order by table_name, ordinal_position"
     )
     listed = view.table(sql)
-    columns = [*listed.columns, ("meaning", "text")]
+    heads = [*listed.columns, ("meaning", "text")]
     rows = [[*row, meanings.get((row[0], row[1]))] for row in listed.rows]
-    return Table(columns, rows, listed.total, sql)
+    return Table(heads, rows, listed.total, sql)

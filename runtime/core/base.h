@@ -1,0 +1,26 @@
+/* Hints to the compiler, and the sizes of what core keeps. */
+#ifndef FATHOM_BASE_H
+#define FATHOM_BASE_H
+
+#define likely(x)   __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+#define barrier()   __asm__ volatile("" ::: "memory")
+
+enum {
+	PAGE = 4096,
+	CHUNK_BYTES = 65536,
+	CHUNK_HEADER = 192,
+	CHUNKS_PER_THREAD = 16, /* 1 MiB, then they are written out */
+	RING_CHUNKS = 1024,     /* per process: 64 MiB; a thread's first chunk may be one more */
+	ROW_ROOM = 512,         /* more than any row and its op record */
+	SCRATCH = 16384,        /* the largest record payload */
+	AFTER_TEXT = 512,       /* of it is kept for what follows a text: numbers */
+	PATTERNS = 128,
+	SITES = 64,
+	USUAL = 64, /* entries of struct usual */
+	PATH_BYTES = 4096,
+	OWN_DESCRIPTORS = 16, /* that a vfork child may open and be followed */
+	MARKS = 256,          /* per process image; further ones are counted */
+};
+
+#endif
