@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .PHONY: help deps deps-test venv engine native web no-npm build demo test test-full test-rust test-native test-python test-alone test-web \
-	lint lint-c lint-rust lint-python lint-shell lint-web format bench pictures site install uninstall wheel clean check facts
+	lint lint-c lint-rust lint-python lint-sql lint-shell lint-web lint-docs format bench pictures site install uninstall wheel clean check facts
 
 PREFIX ?= /usr/local
 # Not as many as OpenMP may use: nproc looks at its variables too.
@@ -122,10 +122,10 @@ test-%: deps-test build
 check: lint test-native test-web
 	@$(TIMED) pytest $(PYTEST) --numprocesses $(JOBS) --dist loadfile --ignore python/tests/screens/test_tiles.py \
 		python/tests/catalogue python/tests/screens $(UNIT:%=python/tests/test_%.py)
-UNIT = answers api breakdown diff distribution export_nesting findings_engine hints interference keeping landscape live model numbers patterns \
+UNIT = answers api breakdown diff distribution export_nesting findings_engine hints interference keeping landscape live macros model numbers patterns \
 	polite proof selection study summary whole
 
-lint: lint-c lint-rust lint-python lint-shell lint-web
+lint: lint-c lint-rust lint-python lint-sql lint-shell lint-web lint-docs
 
 # The warnings build is the build itself: CMake compiles with -Wall -Wextra -Werror.
 lint-c: native
@@ -141,11 +141,19 @@ lint-python: venv
 	$(BIN)/mypy --strict python/fathom bench
 	$(BIN)/lint-imports
 
+lint-sql: venv
+	$(BIN)/python -m sqlfluff lint --disable-progress-bar --processes $(JOBS) python/fathom/analysis/sql catalog/findings
+
 lint-shell: deps-test
 	shellcheck $(SHELL_FILES)
 
 lint-web: web/node_modules/.package-lock.json
 	npm --prefix web run --silent lint
+
+# Sentences of at most 25 words; misspelt words, in code too.
+lint-docs: venv
+	$(BIN)/python packaging/prose.py $$(git ls-files '*.md')
+	$(BIN)/codespell $$(git ls-files '*.md' '*.py' '*.rs' '*.[ch]' '*.ts' '*.tsx' '*.toml' '*.sql' '*.f90')
 
 format: venv
 	$(BIN)/clang-format -i $(C_FILES)
@@ -156,6 +164,7 @@ format: venv
 # What other languages and the docs have of catalog/*.toml; committed, so that no build needs Python for it.
 facts: venv
 	@PYTHONPATH=python $(BIN)/python -m fathom.catalogue facts .
+	@PYTHONPATH=python $(BIN)/python -m fathom.run.macros >docs/macros.md
 
 bench: deps-test build
 	$(BIN)/python bench/run.py $(BENCH_ARGS)

@@ -11,8 +11,8 @@ from typing import Any
 
 import fathom
 import pytest
-from fathom.analysis import statement
 from fathom.analysis.latency import language, model
+from fathom.analysis.latency.pieces import statement
 from fathom.analysis.latency.segment import Segment
 from fathom.run.store import Run
 from harness import needs, paths
@@ -75,12 +75,12 @@ def check_own(run: Run) -> None:
     """What the packer says of the own call around each call is what climbing from parent to parent finds."""
 
     def rows(source: str) -> list[dict[str, Any]]:
-        text = f"with recursive {statement('own_calls')}, {statement(source)}"
+        text = f"with recursive own as (from own_calls($regions, $talk)), {statement(source)}"
         columns = "id, own, own_duration, topmost, alone"
         text += f"select {columns} from inside_own where layer <> 'fathom' order by id"
         return run.sql(text, regions=True, talk=False).to_pylist()
 
-    packed, climbed = rows("latency/packed_own"), rows("latency/climbed_own")
+    packed, climbed = rows("packed_own"), rows("climbed_own")
     requests = Counter(row["own"] for row in climbed if row["alone"] is not None)
     for row in climbed:
         row["alone"] = None if row["alone"] is None else requests[row["own"]] == 1

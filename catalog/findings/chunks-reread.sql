@@ -13,14 +13,14 @@ with process as (
 	select
 		d.process, d.file, o.name, d.caller as what, count(distinct d.call) as n, sum(d.moves)::hugeint as moves, sum(d.bytes)::hugeint as moved,
 		sum(d.time) / 1e9 as seconds, max_by(d.worst, d.time, 4) as calls
-	from {driver} as d join objects as o on o.object = d.object and o.class = 'hdf5_dataset'
+	from driver_transfers() as d join objects as o on o.object = d.object and o.class = 'hdf5_dataset'
 	where d.raw and d.caller in ('read', 'write')
 	group by all
 ),
 asked as (
 	select c.process, c.file, o.name, c.kind as what, sum(c.size)::hugeint as asked
 	from calls as c join objects as o on o.object = c.object and o.class = 'hdf5_dataset'
-	where exists (from {driver}) and c.layer = 'hdf5' and c.kind in ('read', 'write') and c.error = 0
+	where exists (from driver_transfers()) and c.layer = 'hdf5' and c.kind in ('read', 'write') and c.error = 0
 	group by all
 ),
 form as (
@@ -43,6 +43,6 @@ select
 	max(m.seconds) as seconds,
 	flatten(max_by(m.calls, m.seconds, 2)) as calls,
 	max(m.seconds * (1 - a.asked / m.moved)) as lost
-from process as m join asked as a using (process, file, name, what) join form as f using (file, name) join {places} as p using (file)
+from process as m join asked as a using (process, file, name, what) join form as f using (file, name) join places() as p using (file)
 where f.chunk is not null and m.moved > 1.5 * a.asked
 group by p.place, m.name, m.what

@@ -12,7 +12,7 @@ with asked as (
 	select call as id, value & 65535 as cause from args where name = 'no_collective' and value & 65535 > 0 and value > 0
 ),
 moved as (
-	select call as id, sum(moves)::hugeint as moves from {driver} where raw group by call
+	select call as id, sum(moves)::hugeint as moves from driver_transfers() where raw group by call
 ),
 rank as (
 	select
@@ -42,7 +42,7 @@ word as (
 		(32, 'a layout that is neither contiguous nor chunked', 'make the dataset contiguous or chunked'),
 		(64, 'filters', 'HDF5 1.10.2 and later write filtered chunks collectively'),
 		(1, 'independent I/O being asked for by a rank', 'set H5FD_MPIO_COLLECTIVE on all ranks')
-	) as t(bit, why, fix)
+	) as t (bit, why, fix)
 )
 select
 	p.place as path,
@@ -58,6 +58,6 @@ select
 	coalesce((select string_agg(word.fix, '; ' order by bit) from word where f.cause & bit > 0), 'ask H5Pget_mpio_no_collective_cause') as fix,
 	f.seconds - greatest(f.most, ceil(f.asked / aggregators / 16777216)) * coalesce(s.latency, 0)
 		- f.asked / aggregators * coalesce(s.per_byte, 0) as lost
-from file as f join {places} as p using (file) left join {cost} as s on s.file = f.file and s.kind = f.kind left join hint as h on h.file = f.file,
+from file as f join places() as p using (file) left join access_costs() as s on s.file = f.file and s.kind = f.kind left join hint as h on h.file = f.file,
 	runs as r
 where lost > 0

@@ -26,11 +26,12 @@ select
 	sum(t.wall) / 1e9 as seconds,
 	sum(t.io) / 1e9 as io,
 	case
-		when exists (from {ompio}) then 'call independently, or let each rank write and read its own part'
-		else 'leave the choice to the library: ' || coalesce('without ' || any_value(h.asked), 'no hint that forces collective buffering') || '; or call independently'
+		when exists (from ompio_users()) then 'call independently, or let each rank write and read its own part'
+		else 'leave the choice to the library: ' || coalesce('without ' || any_value(h.asked), 'no hint that forces collective buffering')
+			|| '; or call independently'
 	end as todo,
 	flatten(max_by(t.calls, t.wall, 4)) as calls,
 	sum(greatest(0, t.wall / 1e9 - s.latency - t.most * s.per_byte)) as lost
-from {together} as t join {places} as p using (file) join {cost} as s using (file, kind) left join hint as h using (file)
+from collective_transfers() as t join places() as p using (file) join access_costs() as s using (file, kind) left join hint as h using (file)
 where t.two_phase and not t.interleaved and t.movers < t.asking
 group by p.place, t.kind

@@ -9,7 +9,7 @@
 -- fix:    {fix}
 -- seen:   Gao, Liao, Choudhary, Ross, Latham 2009 (PnetCDF's nonblocking calls); H5Dwrite_multi of HDF5 1.14
 with caller as (
-	select id as parent, layer from calls where layer in ('hdf5', 'netcdf', 'pnetcdf') and id in (select parent from {together})
+	select id as parent, layer from calls where layer in ('hdf5', 'netcdf', 'pnetcdf') and id in (select parent from collective_transfers())
 ),
 metadata as (
 	select call as parent from args where name = 'mem_type' and value <> 3
@@ -19,7 +19,7 @@ after as (
 		t.*, coalesce(c.layer, 'mpiio') as caller,
 		t.first_enter - lag(t.last_leave) over (partition by handle, opened, file, kind order by ordinal)
 			< median(t.last_leave - t.first_enter) over (partition by handle, opened, file, kind) as close
-	from {together} as t left join caller as c using (parent)
+	from collective_transfers() as t left join caller as c using (parent)
 	where t.asked > 0 and (t.parent is null or t.parent not in (from metadata))
 ),
 island as (
@@ -34,7 +34,7 @@ alone as (
 		i.file, i.kind, i.caller, count(*) as n, sum(asked)::hugeint as asked, sum(wall) / 1e9 as seconds,
 		quantile_cont(greatest(0, wall / 1e9 - asked / greatest(1, movers) * s.per_byte), 0.5) as each,
 		flatten(max_by(i.calls, i.wall, 2)) as calls
-	from island as i join {cost} as s using (file, kind)
+	from island as i join access_costs() as s using (file, kind)
 	group by i.handle, i.opened, i.number, i.file, i.kind, i.caller
 	having count(*) >= 4
 )
@@ -54,5 +54,5 @@ select
 	end as fix,
 	flatten(max_by(a.calls, a.seconds, 2)) as calls,
 	sum(a.each * (a.n - 1)) as lost
-from alone as a join {places} as p using (file)
+from alone as a join places() as p using (file)
 group by p.place, a.kind, a.caller

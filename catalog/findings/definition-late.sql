@@ -11,7 +11,7 @@
 -- seen:   netCDF User's Guide, nc_redef; PnetCDF release notes
 with process as (
 	select file, op, process, sum(read)::hugeint as read, sum(time) / 1e9 as seconds, flatten(max_by(calls, time, 2)) as calls
-	from {definitions}
+	from definitions()
 	where read > 65536 and written >= 0.5 * read
 	group by file, op, process
 )
@@ -22,5 +22,5 @@ select
 	max(m.seconds) as seconds,
 	flatten(max_by(m.calls, m.seconds, 2)) as calls,
 	max(m.seconds) as lost
-from process as m join {places} as p using (file)
+from process as m join places() as p using (file)
 group by p.place, m.op

@@ -8,7 +8,7 @@
 -- sure:   0.9
 -- fix:    {todo}
 -- seen:   users of strace and Recorder, who search for them by hand
-with reason(error, reason) as (
+with reason (error, reason) as (
 	values (1, 'operation not permitted'), (2, 'no such file'), (5, 'input/output error'), (9, 'bad descriptor'), (12, 'out of memory'),
 		(13, 'permission denied'), (17, 'it exists'), (20, 'not a directory'), (21, 'is a directory'), (22, 'invalid argument'),
 		(23, 'too many open files in the system'), (24, 'too many open files'), (26, 'text file busy'), (27, 'file too large'),
@@ -21,20 +21,20 @@ wire as (
 	select site from sites where regexp_matches(module, '/(lib(mpi|open-|pmi|prrte|event|hwloc|uc[mpst]|fabric|psm|ibverbs|rdmacm)|mca_|pmix_)[^/]*$')
 ),
 broken as (
-	select distinct own from calls where error <> 0 and own is not null and layer in ('posix', 'stdio', 'aio') and kind in ('read', 'write', 'sync', 'close')
+	select distinct own from calls where error <> 0 and own is not null and is_system(layer) and kind in ('read', 'write', 'sync', 'close')
 ),
 failed as materialized (
 	select
-		c.id, c.process, c.op, c.file, c.parent, c.object, c.duration, c.is_own, c.layer in ('posix', 'stdio', 'aio') as of_system,
+		c.id, c.process, c.op, c.file, c.parent, c.object, c.duration, c.is_own, is_system(c.layer) as of_system,
 		-- The last 7 bits of an error of MPICH are its class; the others are another number for each call.
 		if(c.layer in ('mpiio', 'pnetcdf') and c.error > 128, c.error % 128, c.error) as error,
 		c.kind in ('read', 'write', 'sync', 'close') as data, p.file as known, p.place
-	from (select *, {outermost_call} as is_own from calls where error <> 0) as c left join {places} as p using (file)
+	from (select *, is_outermost_call(depth, parent) as is_own from calls where error <> 0) as c left join places() as p using (file)
 	where c.kind <> 'comm' and if(
 			of_system,
 			-- not now: EINTR, EAGAIN, EINPROGRESS, ETIMEDOUT; asked of what has no such thing: ESPIPE, ENOTTY, ENODATA, EOPNOTSUPP
 			c.error not in (4, 11, 115, 110, 29, 25, 61, 95),
-			c.layer in ('hdf5', 'netcdf', 'pnetcdf', 'mpiio') and data and c.is_own and c.id not in (from broken)
+			is_library(c.layer) and data and c.is_own and c.id not in (from broken)
 		)
 		and (p.file is not null or c.file is null and coalesce(c.site not in (from wire), true))
 		-- What a library looks for is its own affair, unless data are lost.

@@ -1,7 +1,7 @@
 -- title:  Few ranks move what all ranks ask for
 -- layer:  mpiio
 -- limit:  two-phase calls that would keep at least twice as many ranks busy, each with a piece larger than `half`
---   (shared/store.sql)
+--   (store_costs())
 -- says:   {path}: {n:count} collective {what}s of {asked:size} in all by {ranks} ranks were moved by {movers} of them; the slowest
 --   of these took {io:seconds}
 -- lost:   the share of the aggregators' reads and writes that {want} ranks would not need at the store's cost
@@ -13,7 +13,7 @@
 -- seen:   Liao, Choudhary, SC 2008; ROMIO User's Guide
 with wanted as (
 	select t.*, s.latency, s.per_byte, least(t.asking, floor(t.asked / greatest(1, coalesce(s.half, 0)))) as want
-	from {together} as t join {cost} as s using (file, kind)
+	from collective_transfers() as t join access_costs() as s using (file, kind)
 	where t.two_phase and t.interleaved and t.movers > 0 and s.per_byte > 0
 ),
 compared as (
@@ -35,5 +35,5 @@ select
 	sum(w.io) / 1e9 as io,
 	flatten(max_by(w.calls, w.io, 4)) as calls,
 	sum(w.io * (1 - w.shared / w.now)) / 1e9 as lost
-from compared as w join {places} as p using (file)
+from compared as w join places() as p using (file)
 group by p.place, w.kind

@@ -18,15 +18,15 @@ with given as (
 ),
 written as (
 	select process, file, op, bytes, time, [worst] as calls
-	from {driver}
+	from driver_transfers()
 	where raw and kind = 'write' and op in ('H5Dcreate1', 'H5Dcreate2', 'H5Dcreate_anon', 'H5Dset_extent', 'H5Dextend')
 	union all
 	-- What is allocated late is filled below the first write of a part of it.
 	select process, file, op, bytes - asked, (time * (1 - asked / bytes))::bigint, [worst]
-	from {driver}
+	from driver_transfers()
 	where raw and kind = 'write' and caller = 'write' and bytes > 1.5 * asked and object in (from given)
 	union all
-	select process, file, op, written, time, calls from {definitions} where written > 65536 and read < 0.5 * written
+	select process, file, op, written, time, calls from definitions() where written > 65536 and read < 0.5 * written
 ),
 process as (
 	select file, op, process, sum(bytes) as bytes, sum(time) / 1e9 as seconds, flatten(max_by(calls, time, 2)) as calls
@@ -48,5 +48,5 @@ select
 	if(max(coalesce(d.bytes, 0)) >= 0.9 * sum(w.bytes), 0.9, 0.5) as sure,
 	flatten(max_by(w.calls, w.seconds, 2)) as calls,
 	max(w.seconds) as lost
-from process as w join {places} as p using (file) left join data as d using (file)
+from process as w join places() as p using (file) left join data as d using (file)
 group by p.place, w.op

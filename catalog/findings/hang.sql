@@ -10,14 +10,14 @@
 -- fix:    let all ranks of the file's communicator make the call, or none. Look for a return, an error or a branch of
 --   {absent:ranks_of} before it
 -- seen:   Open MPI#7414; netcdf-c#1831; PnetCDF#238; UnifyFS#762
-with open_at_end as materialized ({open_at_end}),
+with open_at_end as materialized (from calls_open_at_end()),
 asked as (
 	select e.*, concat_ws(' ', e.collective, e.layer, e.op, if(e.collective is null, e.file, null)) as which
 	from open_at_end as e join ops as o using (layer, op)
 	where e.rank is not null
 		and if(o.collective, o.kind = 'open' or e.collective is not null, list_contains(o.fields, 'collective'))
 		and not exists (
-			select 1 from open_at_end as i where i.stream = e.stream and i.depth > e.depth and i.layer in ('posix', 'stdio', 'aio')
+			select 1 from open_at_end as i where i.stream = e.stream and i.depth > e.depth and is_system(i.layer)
 		)
 		and not exists (
 			select 1

@@ -1,6 +1,6 @@
 -- title:  A selection of HDF5 is moved piece by piece
 -- layer:  hdf5
--- limit:  independent transfers of raw data that make 8 accesses or more each, smaller than `half` (shared/store.sql). HDF5 makes
+-- limit:  independent transfers of raw data that make 8 accesses or more each, smaller than `half` (store_costs()). HDF5 makes
 --   one for each stretch of the file; a collective transfer hands all of them to MPI-IO at once
 -- says:   {path}: {n:count} independent {what}s of {size:size} by {who} became {moves:count} accesses of {piece:size}; {seconds:seconds} of the slowest
 -- lost:   the slowest process's transfers, less the same bytes in one access per call, or pieces of 16 MiB, at the store's cost
@@ -12,7 +12,7 @@ with process as (
 	select
 		d.file, d.kind, d.process, count(*) as n, sum(d.moves) as moves, sum(d.bytes) as bytes, sum(d.time) / 1e9 as seconds,
 		max_by(d.call, d.time, 8) as calls
-	from {driver} as d join calls as c on c.id = d.call
+	from driver_transfers() as d join calls as c on c.id = d.call
 	where d.raw and d.caller = d.kind and c.collective is null and d.moves >= 8
 	group by d.file, d.kind, d.process
 ),
@@ -21,7 +21,7 @@ cut as (
 		p.place, m.kind, m.process, sum(m.n) as n, sum(m.moves) as moves, sum(m.bytes) as bytes, sum(m.seconds) as seconds,
 		flatten(max_by(m.calls, m.seconds, 2)) as calls,
 		sum(m.seconds - greatest(m.n, ceil(m.bytes / 16777216)) * s.latency - m.bytes * s.per_byte) as lost
-	from process as m join {places} as p using (file) join {cost} as s on s.file = m.file and s.kind = m.kind
+	from process as m join places() as p using (file) join access_costs() as s on s.file = m.file and s.kind = m.kind
 	where s.half is null or m.bytes / m.moves < s.half
 	group by p.place, m.kind, m.process
 )

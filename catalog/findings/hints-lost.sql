@@ -18,13 +18,13 @@ judged as (
 		a.file, o.created_by as opened,
 		case
 			when h.key is null then format('{}={} is not known to the MPI library', a.key, a.value)
-			when h.value <> a.value and try_cast(h.value as double) is distinct from try_cast(a.value as double)
+			when h.value <> a.value and (try_cast(h.value as double) is distinct from try_cast(a.value as double))
 				then format('{}={} was asked for, {} is in force', a.key, a.value, h.value)
-			when a.process in (from {ompio})
+			when a.process in (from ompio_users())
 				and a.key not in ('cb_nodes', 'cb_buffer_size', 'collective_buffering', 'stripe_size', 'stripe_width', 'access_style')
 				then format('{}={} is echoed, but OMPIO does not use it', a.key, a.value)
 		end as what,
-		a.process in (from {ompio}) as ompio
+		a.process in (from ompio_users()) as ompio
 	from asked as a join objects as o on o.object = a.object and o.class = 'mpi_file'
 	left join held as h on h.process = a.process and h.object = a.object and h.key = a.key
 	where a.key not like 'nc_%' and a.key not like 'pnetcdf_%' and a.key not like 'tuned %'

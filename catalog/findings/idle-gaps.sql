@@ -8,7 +8,7 @@
 -- fix:    let them run side by side: nonblocking calls (MPI_File_iwrite, MPI_File_iread, iput and wait_all), a thread for I/O, two buffers
 -- seen:   Patrick et al. 2008 (overlapping computation and I/O)
 with region as (
-	select distinct process from counters where layer in ('user', 'threads')
+	select distinct process from counters where is_region(layer)
 ),
 -- In the order in which calls lie, thread after thread, a window keeps only the one before. Behind a join, as regions ask for, it keeps all.
 each as (
@@ -24,13 +24,13 @@ each as (
 		id, process, stream, thread, kind, file, start, duration,
 		lag(stream) over (partition by stream order by id), lag(start + duration) over (partition by stream order by id)
 	from calls
-	where process in (from region) and {outermost_call} and layer not in ('user', 'threads', 'fathom', 'server', 'disk')
+	where process in (from region) and is_outermost_call(depth, parent) and layer not in ('user', 'threads', 'fathom', 'server', 'disk')
 ),
 -- What the program's own messages took of the gaps, where they were only counted.
 messages as (
 	select process, sum(time) / 1e9 as seconds
 	from counters
-	where kind = 'comm' and recorded = 0 and thread_class = 'main' and {outermost}
+	where kind = 'comm' and recorded = 0 and thread_class = 'main' and is_outermost(enclosing_layer, enclosing)
 		and op not in ('MPI_Init', 'MPI_Init_thread', 'MPI_Finalize')
 	group by process
 ),
@@ -38,7 +38,7 @@ thread as (
 	select
 		p.place as path, e.kind as what, e.process, e.stream, count(*) as n, sum(e.duration) / 1e9 as seconds, sum(e.start - e.stop_before) / 1e9 as idle,
 		sum(least(e.duration, e.start - e.stop_before)) / 1e9 as lost, max_by(e.id, e.duration, 8) as worst
-	from each as e join {places} as p using (file) join processes as r using (process)
+	from each as e join places() as p using (file) join processes as r using (process)
 	where e.stream = e.stream_before and e.thread = r.pid and e.kind in ('read', 'write') and e.start - e.stop_before >= 50000 and e.duration >= 50000
 	group by p.place, e.kind, e.process, e.stream
 )

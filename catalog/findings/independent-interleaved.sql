@@ -14,7 +14,7 @@ with rank as (
 	select
 		file, kind, process, count(*) as n, sum(size)::hugeint as asked, sum(moves)::hugeint as moves, sum(moved + other_moved)::hugeint as moved,
 		sum(duration) / 1e9 as seconds, sum(io + locking) / 1e9 as below, min(lowest) as lowest, max(highest) as highest, max_by(id, duration, 2) as calls
-	from {transfers}
+	from transfers()
 	where collective is null and size > 0 and span > size and moves > 0
 	group by file, kind, process
 ),
@@ -31,7 +31,7 @@ nodes as (
 	select greatest(1, nodes) as nodes from runs
 ),
 exchanged as (
-	select sum(greatest(0, wall - io)) / nullif(sum(asked), 0) / 1e9 as per_byte from {together} where two_phase
+	select sum(greatest(0, wall - io)) / nullif(sum(asked), 0) / 1e9 as per_byte from collective_transfers() where two_phase
 ),
 hint as (
 	select file, max(try_cast(value as bigint)) as cb_nodes from hints_in_force where key = 'cb_nodes' and source = 'in force' group by file
@@ -49,5 +49,5 @@ select
 	f.calls,
 	f.below - greatest(f.most, ceil(f.asked / aggregators / 16777216)) * s.latency - f.asked / aggregators * s.per_byte
 		- f.asked * coalesce(e.per_byte, 0) as lost
-from file as f join {places} as p using (file) join {cost} as s using (file, kind) left join hint as h using (file), nodes, exchanged as e
+from file as f join places() as p using (file) join access_costs() as s using (file, kind) left join hint as h using (file), nodes, exchanged as e
 where f.overlap and lost > 0

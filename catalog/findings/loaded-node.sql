@@ -20,7 +20,8 @@ with node_sample as (
 ),
 -- Values that stay as they are were left out, so each is spread over the common intervals: 100 ms.
 piece as (
-	select node, what, device, unnest(range((time - lasted) // 100000000, (time - 1) // 100000000 + 1)) as slot, time - lasted as began, time as ended, grew, lasted
+	select node, what, device, unnest(range((time - lasted) // 100000000, (time - 1) // 100000000 + 1)) as slot,
+		time - lasted as began, time as ended, grew, lasted
 	from node_sample
 	where lasted > 0
 ),
@@ -69,7 +70,8 @@ access as (
 		p.node, c.process, c.file, c.layer, c.op, floor(log2(1 + greatest(0, coalesce(c.bytes, 0)))) as size, c.start // 100000000 as slot,
 		count(*) as n, sum(c.duration) as time, arg_max(c.id, c.duration) as worst, max(c.duration) as longest
 	from calls as c join processes as p using (process) join files as f using (file)
-	where p.node in (select node from changing) and c.kind in ('read', 'write', 'sync') and c.layer in ('posix', 'stdio') and {of_files}
+	where p.node in (select node from changing) and c.kind in ('read', 'write', 'sync') and c.layer in ('posix', 'stdio')
+		and is_file(f.kind, f.path, f.file_system)
 	group by all
 ),
 class as (

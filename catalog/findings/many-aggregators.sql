@@ -1,6 +1,6 @@
 -- title:  More aggregators than the store serves at once
 -- layer:  mpiio
--- limit:  two or more ranks moved pieces smaller than `half` (shared/store.sql), and the store served them one after another. The
+-- limit:  two or more ranks moved pieces smaller than `half` (store_costs()), and the store served them one after another. The
 --   last took more than 1.5 times the first, and more than 0.6 times their number
 -- says:   {path}: {n:count} collective {what}s of {asked:size} in all were made by {movers} aggregators in pieces of {piece:size}; the fastest
 --   took {least:seconds} in all, the slowest {io:seconds}
@@ -16,7 +16,7 @@ with waiting as (
 	select
 		t.*, s.latency / nullif(s.latency + s.per_byte * t.moved / t.moves, 0) as share, t.least / 1e9 / (t.moves / t.movers) as each,
 		9 * s.latency / nullif(s.per_byte, 0) as large
-	from {together} as t join {cost} as s using (file, kind)
+	from collective_transfers() as t join access_costs() as s using (file, kind)
 	where t.interleaved and t.movers > 1
 ),
 wanted as (
@@ -40,6 +40,6 @@ select
 	sum(w.io) / 1e9 as io,
 	flatten(max_by(w.calls, w.io, 4)) as calls,
 	sum(w.io / 1e9 - w.seconds) as lost
-from predicted as w join {places} as p using (file)
+from predicted as w join places() as p using (file)
 group by p.place, w.kind
 having lost > 0 and sum(w.io) > greatest(1.5, 0.6 * max(w.movers)) * sum(w.least)

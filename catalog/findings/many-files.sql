@@ -11,7 +11,7 @@ with process as (
 	select
 		p.place as path, c.process, count(distinct p.file) filter (c.calls > c.errors) as files, sum(c.calls) as n, sum(c.time) / 1e9 as seconds,
 		max(c.longest) / 1e9 as longest
-	from counters as c join {places} as p using (file)
+	from counters as c join places() as p using (file)
 	where c.layer in ('posix', 'stdio') and c.kind in ('open', 'close', 'meta')
 		and c.op not in ('fcntl', 'flock', 'lockf', 'ioctl', 'ftruncate', 'fallocate', 'posix_fallocate', 'posix_fadvise', 'readahead', 'dup', 'dup2', 'dup3')
 	group by p.place, c.process
@@ -19,7 +19,7 @@ with process as (
 ),
 example as (
 	select p.place as path, max_by(c.id, c.duration, 8) as calls
-	from calls as c join {places} as p using (file)
+	from calls as c join places() as p using (file)
 	where c.kind in ('open', 'meta') and c.layer in ('posix', 'stdio') and p.place in (select path from process)
 	group by p.place
 )

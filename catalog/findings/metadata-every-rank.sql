@@ -15,7 +15,7 @@ rank as (
 	select
 		file, process, sum(moves)::hugeint as n, sum(bytes)::hugeint as bytes, sum(time) / 1e9 as seconds, count(distinct call) as flushes,
 		max_by(worst, time, 2) as calls
-	from {driver}
+	from driver_transfers()
 	where not raw and kind = 'write' and file not in (from collective)
 	group by file, process
 ),
@@ -30,7 +30,7 @@ select
 	max(r.seconds) as seconds,
 	flatten(max_by(r.calls, r.seconds, 2)) as calls,
 	max(r.seconds - 2 * r.flushes * coalesce(s.latency, 0)) as lost
-from shared as r join {places} as p using (file) left join {cost} as s on s.file = r.file and s.kind = 'write'
+from shared as r join places() as p using (file) left join access_costs() as s on s.file = r.file and s.kind = 'write'
 where r.ranks > 1
 group by p.place
 having lost > 0

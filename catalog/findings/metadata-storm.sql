@@ -10,7 +10,7 @@
 -- seen:   Chang, Jin, Bauer 2016 (ATHENA-C)
 with named as (
 	select p.directory, c.process, c.op, c.id, c.start, c.duration
-	from calls as c join {places} as p using (file) join processes as r using (process)
+	from calls as c join places() as p using (file) join processes as r using (process)
 	where c.layer in ('posix', 'stdio') and c.kind in ('open', 'meta') and r.rank is not null
 		and c.op not in ('fcntl', 'flock', 'lockf', 'ioctl', 'ftruncate', 'fallocate', 'posix_fallocate', 'posix_fadvise', 'readahead', 'dup', 'dup2', 'dup3')
 ),

@@ -12,14 +12,14 @@
 -- knob:   file_space_strategy, page_buffer_size, meta_block_size, all_coll_metadata_ops
 -- seen:   HDF5 User's Guide, metadata caching; Latham et al., volume reads: HDF5 made many small metadata reads
 with shared as (
-	select file from {driver} where not raw and kind = 'write' group by file having count(distinct process) > 1
+	select file from driver_transfers() where not raw and kind = 'write' group by file having count(distinct process) > 1
 ),
 process as (
 	select
 		file, kind, process, sum(moves) filter (not raw) as n, sum(bytes) filter (not raw) as bytes, sum(bytes) as all_bytes,
 		coalesce(sum(time) filter (not raw), 0) / 1e9 as seconds, coalesce(sum(time) filter (raw), 0) / 1e9 as raw,
 		max_by(worst, time, 2) filter (not raw) as calls
-	from {driver}
+	from driver_transfers()
 	where kind = 'read' or file not in (from shared)
 	group by file, kind, process
 )
@@ -32,7 +32,7 @@ select
 	max_by(m.raw, m.seconds) as raw,
 	flatten(max_by(m.calls, m.seconds, 2)) as calls,
 	max(m.seconds * (1 - least(1, 10 / m.n)) + m.raw - ceil(m.all_bytes / 1048576) * s.latency - m.all_bytes * s.per_byte) as lost
-from process as m join {places} as p using (file) join {cost} as s on s.file = m.file and s.kind = m.kind
+from process as m join places() as p using (file) join access_costs() as s on s.file = m.file and s.kind = m.kind
 where m.n > 10 and m.seconds > m.raw
 group by p.place, m.kind
 having lost > 0

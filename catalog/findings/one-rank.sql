@@ -12,7 +12,7 @@
 -- seen:   Chang, Jin, Bauer 2016: 8 of 13 programs
 with of_rank as (
 	select rank, process, coalesce(sum(bytes) filter (kind in ('read', 'write', 'wait')), 0)::hugeint as bytes, sum(time) / 1e9 as seconds
-	from {own}
+	from own_by_process()
 	where rank is not null
 	group by rank, process
 ),
@@ -27,7 +27,7 @@ most as (
 ),
 others as (
 	select count(*) as others, median(w.waited) / 1e9 as waited
-	from {waited} as w, most
+	from waited_for_others() as w, most
 	where w.process <> most.process
 ),
 suspects as materialized (
@@ -46,4 +46,4 @@ suspects as materialized (
 	where others > 0 and bytes > 0 and most >= 0.95 * bytes
 		and least(seconds * others / (others + 1), waited) > greatest(0.01, (select duration / 1e11 from runs))
 )
-select suspects.* exclude (process), e.calls from suspects left join ({worst}) as e using (process)
+select suspects.* exclude (process), e.calls from suspects left join longest_own_calls('suspects') as e using (process)

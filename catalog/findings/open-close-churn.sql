@@ -11,7 +11,7 @@ with each as (
 	select
 		p.place as path, p.file, c.process, sum(c.calls - c.errors) filter (c.kind = 'open') as opens, sum(c.time) / 1e9 as seconds,
 		sum(c.time - c.longest) / 1e9 as lost
-	from counters as c join {places} as p using (file)
+	from counters as c join places() as p using (file)
 	where c.layer in ('posix', 'stdio') and c.kind in ('open', 'close')
 	group by p.place, p.file, c.process
 	having opens >= 4
@@ -25,7 +25,7 @@ process as (
 ),
 example as (
 	select p.place as path, max_by(c.id, c.duration, 8) as calls
-	from calls as c join {places} as p using (file)
+	from calls as c join places() as p using (file)
 	where c.kind = 'open' and c.layer in ('posix', 'stdio') and c.file in (select file from each)
 	group by p.place
 )

@@ -8,4 +8,4 @@
 -- fix:    sort the accesses by offset, or read a larger piece once and pick from it in memory. Or lay the file out in the order
 --   of use
 -- seen:   Carns et al. 2011 (Darshan: sequential, consecutive); drishti P11, P13 count them without their cost
-select * exclude (mistake) from {dearer} where mistake = 'order'
+select * exclude (mistake) from dearer() where mistake = 'order'

@@ -16,7 +16,7 @@ with rank as (
 		file, collective is not null as together, process, count(*) as n, sum(size)::hugeint as asked, sum(other_moved)::hugeint as read,
 		sum(moved)::hugeint as written, sum(io) / 1e9 as io, sum(locking) / 1e9 as locking,
 		if(count(pieces) = count(*), sum(pieces), count(*)) as pieces, count(pieces) = count(*) as known, max_by(id, io + locking, 2) as calls
-	from {transfers}
+	from transfers()
 	where kind = 'write' and other > 0
 	group by file, together, process
 ),
@@ -24,7 +24,7 @@ cost as (
 	select
 		r.* exclude (known), r.known and w.latency > 0 as known,
 		r.io + r.locking - r.pieces * w.latency - r.asked * w.per_byte as lost
-	from rank as r join {cost} as w on w.file = r.file and w.kind = 'write'
+	from rank as r join access_costs() as w on w.file = r.file and w.kind = 'write'
 )
 select
 	p.place as path,
@@ -38,6 +38,6 @@ select
 	if(bool_and(c.known), 0.8, 0.6) as sure,
 	flatten(max_by(c.calls, c.lost, 4)) as calls,
 	max(c.lost) as lost
-from cost as c join {places} as p using (file)
+from cost as c join places() as p using (file)
 group by p.place, c.together
 having max(c.lost) > 0

@@ -9,14 +9,14 @@
 --   (H5Pset_chunk_cache)
 -- seen:   Darshan's analyses meant it (drishti P09, P10), with the comparison turned round
 with threads as (
-	select process, file, count(distinct stream) as threads from {accesses} where kind = 'read' group by process, file
+	select process, file, count(distinct stream) as threads from accesses() where kind = 'read' group by process, file
 ),
 process as (
 	select
 		p.place as path, r.process, max(r.scale) as scale,
 		sum(r.n) as n, sum(r.n - 1) as again, sum((r.n - 1) * r.bytes) as bytes,
 		sum(r.time * (r.n - 1) / r.n / t.threads) / 1e9 as lost, max_by(r.worst, r.longest, 8) filter (r.n > 1) as worst
-	from {reread} as r join {places} as p using (file) join threads as t on t.process = r.process and t.file = r.file
+	from reread() as r join places() as p using (file) join threads as t on t.process = r.process and t.file = r.file
 	group by p.place, r.process
 	having again > 0
 )

@@ -9,14 +9,14 @@
 -- seen:   Carns et al. 2011 (Darshan); Thakur, Gropp, Lusk 1999
 with shared as (
 	select r.*, count(*) over (partition by r.file, r.file_offset, r.bytes) as ranks
-	from {reread} as r join processes as p using (process)
+	from reread() as r join processes as p using (process)
 	where p.rank is not null
 ),
 process as (
 	select
 		p.place as path, s.process, max(s.ranks) as ranks, max(s.scale) as scale, sum(s.bytes) as bytes,
 		sum(s.time / s.n * (1 - 1 / s.ranks)) / 1e9 as lost, max_by(s.worst, s.longest, 8) as worst
-	from shared as s join {places} as p using (file)
+	from shared as s join places() as p using (file)
 	where s.ranks > 1
 	group by p.place, s.process
 )

@@ -27,7 +27,7 @@ asked as (
 ),
 below as (
 	select parent as id, sum(moves)::hugeint as moves, sum(moved + other_moved)::hugeint as moved, sum(io) as time
-	from {transfers} group by parent
+	from transfers() group by parent
 	union all
 	select parent, count(*), sum(bytes)::hugeint, sum(duration)
 	from calls where layer = 'posix' and kind in ('read', 'write') and parent in (select id from asked)
@@ -51,6 +51,6 @@ select
 	max(d.seconds) as seconds,
 	flatten(max_by(d.calls, d.seconds, 2)) as calls,
 	max(d.seconds) - max(d.n * s.latency) - sum(d.asked) / greatest(1, count(*) filter (d.moves > 0)) * max(s.per_byte) as lost
-from process as d join {places} as p using (file) join {cost} as s on s.file = d.file and s.kind = d.kind
+from process as d join places() as p using (file) join access_costs() as s on s.file = d.file and s.kind = d.kind
 group by p.place, d.name, d.kind
 having lost > 0

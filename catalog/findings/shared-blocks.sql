@@ -14,26 +14,26 @@ with each as (
 	select
 		c.id, c.process, c.file, c.bytes, c.duration, floor(log2(c.bytes))::int as bin,
 		b.piece is not null or e.piece is not null as shares
-	from calls as c join {places} as p using (file)
-		left join {fought} as b on b.file = c.file and b.piece = c.file_offset // p.block and c.file_offset % p.block <> 0
-		left join {fought} as e on e.file = c.file and e.piece = (c.file_offset + c.bytes) // p.block and (c.file_offset + c.bytes) % p.block <> 0
+	from calls as c join places() as p using (file)
+		left join fought() as b on b.file = c.file and b.piece = c.file_offset // p.block and c.file_offset % p.block <> 0
+		left join fought() as e on e.file = c.file and e.piece = (c.file_offset + c.bytes) // p.block and (c.file_offset + c.bytes) % p.block <> 0
 	where c.layer = 'posix' and c.kind = 'write' and c.bytes > 0 and c.error = 0 and c.file_offset is not null
-		and c.file in (select file from {fought})
+		and c.file in (select file from fought())
 ),
 other as (
 	select directory, bin, exp(avg(ln(greatest(duration, 1)))) / 1e9 as seconds
-	from each join {places} using (file)
+	from each join places() using (file)
 	where not shares
 	group by directory, bin
 ),
 fought as (
-	select p.place, count(*) as blocks from {fought} join {places} as p using (file) group by p.place
+	select p.place, count(*) as blocks from fought() join places() as p using (file) group by p.place
 ),
 process as (
 	select
 		p.place as path, e.process, count(*) as n, sum(e.bytes) as bytes, max(p.block) as block, exp(avg(ln(greatest(e.duration, 1)))) / 1e9 * count(*) as spent,
 		sum(o.seconds) as other, max_by(e.id, e.duration, 8) as worst
-	from each as e join {places} as p using (file) join other as o using (directory, bin)
+	from each as e join places() as p using (file) join other as o using (directory, bin)
 	where e.shares
 	group by p.place, e.process
 )

@@ -18,8 +18,8 @@ moving as (
 	select
 		o.file, o.holder, o.descriptor, c.id, c.process, c.stream, c.start, c.duration, c.kind = 'seek' as seeks
 	from calls as c join position as o using (object)
-	where exists (from counters where layer = 'posix' and op = 'lseek' and {outermost})
-		and c.layer = 'posix' and c.error = 0 and c.op in ('lseek', 'read', 'write', 'readv', 'writev') and {outermost_call}
+	where exists (from counters where layer = 'posix' and op = 'lseek' and is_outermost(enclosing_layer, enclosing))
+		and c.layer = 'posix' and c.error = 0 and c.op in ('lseek', 'read', 'write', 'readv', 'writev') and is_outermost_call(depth, parent)
 ),
 several as (
 	select file, holder, descriptor from moving where seeks group by file, holder, descriptor having count(distinct stream) > 1
@@ -68,4 +68,4 @@ select
 	own,
 	calls,
 	if(races > 0 and seconds < 1.1 * own, null, seconds - own) as lost
-from one join {places} as p using (file)
+from one join places() as p using (file)

@@ -12,9 +12,9 @@ with each as (
 		p.place as path, c.file, c.process,
 		sum(c.calls - c.errors) filter (c.kind = 'open') as opens, sum(c.time) / 1e9 as seconds, sum(c.time - c.longest) / 1e9 as lost,
 		string_agg(distinct c.op, ', ') filter (c.kind = 'open') as op
-	from counters as c join {places} as p using (file)
+	from counters as c join places() as p using (file)
 	where regexp_matches(c.op, '^(MPI_File_(open|close)|H5F(create|open|close)|nc(mpi)?_*(create|open|close)(_par)?)$')
-		and {outermost}
+		and is_outermost(enclosing_layer, enclosing)
 	group by p.place, c.file, c.process
 	having opens >= 4
 ),
@@ -25,8 +25,8 @@ process as (
 ),
 example as (
 	select p.place as path, max_by(c.id, c.duration, 4) as calls
-	from calls as c join {places} as p using (file)
-	where c.kind = 'open' and c.layer in ('mpiio', 'hdf5', 'netcdf', 'pnetcdf') and c.file in (select file from each) and c.op not like 'H5D%'
+	from calls as c join places() as p using (file)
+	where c.kind = 'open' and is_library(c.layer) and c.file in (select file from each) and c.op not like 'H5D%'
 	group by p.place
 )
 select

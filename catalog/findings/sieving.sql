@@ -13,13 +13,13 @@ with rank as (
 	select
 		file, process, count(*) as n, sum(size)::hugeint as asked, sum(moved)::hugeint as moved, sum(pieces)::hugeint as pieces,
 		sum(io) / 1e9 as io, max_by(id, io, 4) as calls
-	from {transfers}
+	from transfers()
 	where kind = 'read' and collective is null and moved > 1.5 * size and pieces > 0
 	group by file, process
 ),
 cost as (
 	select r.*, r.io - r.pieces * s.latency - r.asked * s.per_byte as lost
-	from rank as r join {cost} as s on s.file = r.file and s.kind = 'read'
+	from rank as r join access_costs() as s on s.file = r.file and s.kind = 'read'
 )
 select
 	p.place as path,
@@ -30,6 +30,6 @@ select
 	max(c.io) as io,
 	flatten(max_by(c.calls, c.lost, 2)) as calls,
 	max(c.lost) as lost
-from cost as c join {places} as p using (file)
+from cost as c join places() as p using (file)
 group by p.place
 having max(c.lost) > 0

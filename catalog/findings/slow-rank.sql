@@ -9,10 +9,10 @@
 -- fix:    look at {host}: `fathom run --agent` shows its load; leave it out of the job, or give this rank less to do
 -- needs:  counters, ranks
 -- seen:   Chang, Jin, Bauer 2016; Isaila et al. on stragglers in two-phase I/O
-with {latency/servers},
+with server_file as (from server_files()),
 each as (
 	select s.server, a.process, a.layer, a.kind, a.bin, sum(a.n) as n, sum(a.time) as time, sum(a.log_time) as log_time
-	from {accesses} as a join server_file as s using (file)
+	from accesses() as a join server_file as s using (file)
 	group by all
 ),
 usual as (
@@ -47,5 +47,5 @@ select
 	s.expected,
 	s.lost,
 	e.calls
-from suspects as s join processes as p using (process) left join nodes as h using (node) left join ({worst}) as e using (process)
+from suspects as s join processes as p using (process) left join nodes as h using (node) left join longest_own_calls('suspects') as e using (process)
 order by s.lost desc

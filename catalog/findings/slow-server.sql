@@ -9,7 +9,8 @@
 -- fix:    {mend}
 -- needs:  counters
 -- seen:   Islam, Mueller et al.: OST stragglers; thesis 2.5.3
-with {latency/servers},
+with server_process as (from server_processes()),
+server_file as (from server_files()),
 -- Clients' calls that one traced server served, nobody else, nor passed on: what each took beside the server's work, by the client's clock, is the way
 -- there and back.
 served_call as (
@@ -34,14 +35,14 @@ each as (
 	select
 		server, process, layer, op, floor(log2(1 + bytes / calls) / 2) as size, sum(calls) as calls, sum(time) as time, max(longest) as longest,
 		min(first_start) as first, max(last_stop) as last
-	from (select a.* exclude (bytes), greatest(a.bytes, 0) as bytes from asked as a where kind not in ('comm', 'wait') and calls > 0)
+	from (select a.* exclude (bytes), greatest(a.bytes, 0) as bytes from server_counters() as a where kind not in ('comm', 'wait') and calls > 0)
 	group by all
 	union all
 	select server, process, 'way', op, size, calls, time, null, first, last from way
 ),
 -- What the program keeps its data on: a directory of settings that a library looks at is no server to compare with.
 used as (
-	select server from asked where kind in ('read', 'write') group by server
+	select server from server_counters() where kind in ('read', 'write') group by server
 	qualify coalesce(sum(greatest(bytes, 0)), 0) >= 0.01 * max(coalesce(sum(greatest(bytes, 0)), 0)) over ()
 ),
 mean as (
@@ -69,13 +70,14 @@ slow as materialized (
 	order by lost desc
 	limit 8
 ),
--- Its calls one by one, as long as it takes to see 200,000, of which medians say as much as of more: how many others were there when each began, or came while it
+-- Its calls one by one, as long as it takes to see 200,000, of which medians say as much as of more: how many others were there
+-- when each began, or came while it
 -- ran, of whatever process of this run.
 call as (
 	select s.server, c.id, c.op, c.layer, floor(log2(1 + greatest(0, coalesce(c.bytes, 0))) / 2) as size, c.start, c.duration,
 		coalesce(lead(c.start) over (partition by s.server order by c.start, c.id) < c.start + c.duration, false) as joined
 	from calls as c join server_file using (file) join slow as s using (server)
-	where c.layer in ('posix', 'stdio', 'aio') and c.start <= s.first + (s.last - s.first) * least(1, 2e5 / s.calls_made)
+	where is_system(c.layer) and c.start <= s.first + (s.last - s.first) * least(1, 2e5 / s.calls_made)
 ),
 step as (
 	select server, start as moment, 1 as delta, id from call
@@ -147,7 +149,8 @@ reason as (
 		s.*,
 		coalesce(q.calls, e.calls) as calls,
 		case
-			when greatest(t.disk, t.queue, t.way) >= 1 / 3 then case greatest(t.disk, t.queue, t.way) when t.disk then 'disk' when t.queue then 'own queue' else 'network' end
+			when greatest(t.disk, t.queue, t.way) >= 1 / 3 then
+				case greatest(t.disk, t.queue, t.way) when t.disk then 'disk' when t.queue then 'own queue' else 'network' end
 			when q.alone >= 5 and q.alone_times < 1.5 and q.together_times >= 2 * q.alone_times then 'queue'
 			when b.busy >= 0.8 then 'busy disk'
 			when q.alone >= 5 and q.alone_times >= 2 then 'itself'
@@ -164,14 +167,21 @@ select
 		when 'disk' then format('its disk: {:.0f} % of its time', 100 * disk)
 		when 'own queue' then format('its queue: requests wait there for {:.0f} % of their time', 100 * queue)
 		when 'network' then format('the network: {:.0f} % of the time that its clients waited passed on the way there and back', 100 * way)
-		when 'queue' then format('its queue: a call that is there alone takes {:.1f} times the usual, together ({:.1f} at once) {:.1f} times (medians)', alone_times, at_once, together_times)
+		when 'queue' then format(
+			'its queue: a call that is there alone takes {:.1f} times the usual, together ({:.1f} at once) {:.1f} times (medians)',
+			alone_times, at_once, together_times
+		)
 		when 'busy disk' then format('the disk: {} was busy {:.0f} % of that time', device, 100 * busy)
-		when 'itself' then format('not its queue: a call of this run that is there alone takes {:.1f} times the usual too; network or disk, not known which', alone_times)
+		when 'itself' then format(
+			'not its queue: a call of this run that is there alone takes {:.1f} times the usual too; network or disk, not known which',
+			alone_times
+		)
 		else 'why is not known'
 	end as why,
 	case
 		when cause in ('queue', 'own queue') then 'spread the files over more servers, or let fewer ranks write there at once (collective calls)'
-		when cause = 'network' then 'look at the network between it and the nodes of this job; let them ask a nearer server, or by fewer and larger requests (collective calls)'
+		when cause = 'network' then 'look at the network between it and the nodes of this job; let them ask a nearer server, or by fewer and larger'
+			|| ' requests (collective calls)'
 		when cause = 'unknown' then 'leave it out (stripes and directories on other servers); to know why, record all calls and `--agent`'
 		else 'leave it out: stripes and directories on other servers; tell those who run it'
 	end as mend,

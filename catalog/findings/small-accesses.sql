@@ -1,6 +1,6 @@
 -- title:  Small accesses, one after the other
 -- layer:  posix
--- limit:  the program's own accesses smaller than `half` (shared/store.sql): mostly latency. Each is at or behind the end of the
+-- limit:  the program's own accesses smaller than `half` (store_costs()): mostly latency. Each is at or behind the end of the
 --   one before, so they can be joined
 -- says:   {path}: {n:count} {what}s of {size:size} on average by {who}; each waits {latency:seconds} and moves its
 --   bytes in {moving:seconds}
@@ -14,7 +14,7 @@ with small as (
 	select
 		p.place as path, a.kind as what, a.process, a.stream, a.n, a.bytes, a.time, a.worst, a.longest, s.latency, s.per_byte, s.learnt,
 		least(coalesce(9 * s.half, 16777216), 16777216) as piece
-	from {accesses} as a join {store} as s using (file, kind) join {places} as p using (file)
+	from accesses() as a join store_costs() as s using (file, kind) join places() as p using (file)
 	where a.own and a.layer = 'posix' and coalesce(a.place, 'on') <> 'back' and (s.half is null or a.bytes / a.n < s.half)
 ),
 thread as (

@@ -18,7 +18,7 @@ rounds as (
 		t.*,
 		ceil(t.moves / t.movers) as rounds,
 		ceil(t.moved / t.movers / 16777216) as enough
-	from {together} as t
+	from collective_transfers() as t
 	where t.two_phase and t.movers > 0 and t.other_moved = 0 and t.moved between 0.9 * t.asked and 1.1 * t.asked
 )
 select
@@ -33,6 +33,6 @@ select
 	coalesce(any_value(size.buffer) || ' bytes', 'not known') as buffer,
 	flatten(max_by(r.calls, r.wall, 4)) as calls,
 	sum((r.rounds - r.enough) * coalesce(s.latency, 0) + greatest(0, r.wall - r.io) / 1e9 * (r.rounds - r.enough) / (r.rounds + 2)) as lost
-from rounds as r join {places} as p using (file) left join {cost} as s using (file, kind) left join size using (file)
+from rounds as r join places() as p using (file) left join access_costs() as s using (file, kind) left join size using (file)
 where r.rounds > r.enough
 group by p.place, r.kind

@@ -16,7 +16,7 @@ with post as (
 	where c.layer = 'aio' and c.op in ('aio_read', 'aio_write', 'post_read', 'post_write') and c.error = 0 and c.size > 0 and c.file is not null
 ),
 own as (
-	select id, process, stream, duration from calls where layer = 'aio' and {outermost_call}
+	select id, process, stream, duration from calls where layer = 'aio' and is_outermost_call(depth, parent)
 ),
 alone as (
 	select any_value(p) as p, any_value(o.duration) as duration
@@ -55,5 +55,5 @@ select
 	max(seconds) as seconds,
 	flatten(max_by(worst, seconds, 1)) as calls,
 	max(seconds * (1 - bytes / n / 4096)) as lost
-from cost join {places} as p using (file)
+from cost join places() as p using (file)
 group by p.place, what

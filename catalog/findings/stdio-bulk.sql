@@ -12,7 +12,7 @@ with thread as (
 		p.place as path, a.kind as what, a.process, a.stream, sum(a.n) as n, sum(a.bytes) as bytes, sum(a.time) / 1e9 as seconds,
 		max(least(coalesce(9 * s.half, 16777216), 16777216)) as piece, max(s.latency) as latency, max(s.per_byte) as per_byte,
 		max_by(a.worst, a.longest, 8) as worst
-	from {accesses} as a join {places} as p using (file) join {store} as s using (file, kind)
+	from accesses() as a join places() as p using (file) join store_costs() as s using (file, kind)
 	where a.layer = 'stdio'
 	group by p.place, a.kind, a.process, a.stream
 ),

@@ -15,7 +15,7 @@ with each as (
 		sum(c.bytes) filter (c.kind = 'write') as bytes,
 		sum(c.time) filter (c.kind = 'sync') / 1e9 as seconds,
 		max(c.longest) filter (c.kind = 'sync') / 1e9 as longest
-	from counters as c join {places} as p using (file)
+	from counters as c join places() as p using (file)
 	where c.layer = 'posix' and c.kind in ('sync', 'write')
 	group by p.place, p.file, c.process
 	having syncs >= 8 and writes <= 4 * syncs
@@ -24,12 +24,12 @@ process as (
 	select
 		path, process, sum(syncs) as syncs, sum(writes) as writes, sum(bytes) as bytes, sum(seconds) as seconds,
 		sum(greatest(0, seconds - longest - bytes * coalesce(s.per_byte, 0))) as lost
-	from each left join {store} as s on s.file = each.file and s.kind = 'write'
+	from each left join store_costs() as s on s.file = each.file and s.kind = 'write'
 	group by path, process
 ),
 example as (
 	select p.place as path, max_by(c.id, c.duration, 8) as calls
-	from calls as c join {places} as p using (file)
+	from calls as c join places() as p using (file)
 	where c.kind = 'sync' and c.layer = 'posix' and c.file in (select file from each)
 	group by p.place
 )

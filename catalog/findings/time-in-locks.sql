@@ -22,7 +22,7 @@ with lock as (
 process as (
 	select
 		p.place as path, l.op, l.process, count(*) as n, sum(l.duration) / 1e9 as seconds, max_by(l.id, l.duration, 8) as worst, any_value(l.parent) as parent
-	from lock as l join {places} as p using (file)
+	from lock as l join places() as p using (file)
 	group by p.place, l.op, l.process
 ),
 holder as (

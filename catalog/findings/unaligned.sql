@@ -10,4 +10,4 @@
 --   nc_var_align_size in PnetCDF
 -- knob:   H5Pset_alignment, nc_var_align_size, striping_unit
 -- seen:   Carns et al. 2011 (Darshan); drishti P08 counts them without their cost
-select * exclude (mistake) from {dearer} where mistake = 'page'
+select * exclude (mistake) from dearer() where mistake = 'page'

@@ -11,7 +11,7 @@
 -- seen:   Darshan's per-rank counters; Bez et al. 2022 (Drishti) for whom to blame
 with own as (
 	select o.*, if(o.kind in ('read', 'write') and o.bytes > 0, o.bytes, o.calls) as amount
-	from {own} as o left join ops using (layer, op)
+	from own_by_process() as o left join ops using (layer, op)
 	where rank is not null and not coalesce(ops.collective, false)
 		and (o.layer, o.op) not in (
 			select (t.layer, t.op) from tops as t join ops as f on f.layer = t.layer and f.op = t.label
@@ -30,7 +30,7 @@ of_rank as (
 		coalesce(sum(o.time), 0) / 1e9 as seconds,
 		coalesce(sum(o.bytes) filter (o.kind in ('read', 'write')), 0)::hugeint as bytes,
 		coalesce(sum(o.calls), 0)::hugeint as calls_made
-	from {waited} as w left join own as o using (process) left join speed using (layer, op)
+	from waited_for_others() as w left join own as o using (process) left join speed using (layer, op)
 	group by w.rank, w.process, w.waited
 ),
 whole as (
@@ -62,4 +62,4 @@ suspects as materialized (
 	where ranks > 1 and most > 1.5 * mean_work and coalesce(share, 0) < 0.95
 		and least(most - mean_work, waited) > greatest(0.01, (select duration / 1e11 from runs))
 )
-select suspects.*, e.calls from suspects left join ({worst}) as e using (process)
+select suspects.*, e.calls from suspects left join longest_own_calls('suspects') as e using (process)

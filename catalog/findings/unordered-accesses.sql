@@ -22,7 +22,7 @@ select
 	if(bool_or(at_once), 0.95, 0.8) as sure,
 	list_distinct(flatten([arg_min(first, (not at_once, first), 4), arg_min(second, (not at_once, first), 4)])) as calls,
 	null::double as lost
-from {conflicts} as c join files as f using (file) join processes as p on p.process = c.a join processes as q on q.process = c.b
+from conflicts() as c join files as f using (file) join processes as p on p.process = c.a join processes as q on q.process = c.b
 where level = 'none'
 group by f.path
 order by count(*) desc

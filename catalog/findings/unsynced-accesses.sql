@@ -11,7 +11,7 @@
 -- seen:   Wang, Mohror, Snir 2021, file system semantics requirements of HPC applications; MPI 4.0, 14.6.1
 with weak as (
 	select c.*, f.path, coalesce(f.file_system, '') like 'nfs%' as is_nfs
-	from {conflicts} as c join files as f using (file)
+	from conflicts() as c join files as f using (file)
 	where level = 'posix' or level in ('commit', 'mpi') and coalesce(f.file_system, '') like 'nfs%'
 )
 select

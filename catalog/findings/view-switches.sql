@@ -11,12 +11,12 @@
 with own as (
 	select collective, any_value(file) as file, max_by(id, duration) as id
 	from calls
-	where op = 'MPI_File_set_view' and collective is not null and {outermost_call}
+	where op = 'MPI_File_set_view' and collective is not null and is_outermost_call(depth, parent)
 	group by collective
 ),
 view as (
 	select
-		o.file, count(*) as n, count(distinct (c.group_hash, c.open_ordinal)) as opens, sum(c.last_leave - c.last_enter) / 1e9 as seconds,
+		o.file, count(*) as n, count(distinct row(c.group_hash, c.open_ordinal)) as opens, sum(c.last_leave - c.last_enter) / 1e9 as seconds,
 		max_by(o.id, c.last_leave - c.last_enter, 4) as calls
 	from own as o join collectives as c using (collective)
 	group by o.file
@@ -31,6 +31,6 @@ select
 	sum(v.seconds) as seconds,
 	flatten(max_by(v.calls, v.seconds, 2)) as calls,
 	sum(v.seconds * (1 - v.opens / v.n)) as lost
-from view as v join data as d using (file) join {places} as p using (file)
+from view as v join data as d using (file) join places() as p using (file)
 where v.n >= 16 * v.opens and v.n > 0.5 * d.n
 group by p.place

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from fathom.analysis import findings, statement
+from fathom.analysis import findings
 from fathom.analysis.latency import ask, language, model
 from fathom.analysis.latency import segment as segments
 from fathom.errors import UsageError, printable
@@ -114,12 +114,9 @@ class Run(store.Run):
             which.append(f"start >= {first} and start < {last}")
         limit = "" if longest is None else f" limit {int(longest)}"
         return self.many(
-            statement(
-                "calls",
-                columns=", ".join(map(_name, columns)) if columns else "*",
-                which=" and ".join(which) or "true",
-                order=("duration desc, id" if limit else "start, id") + limit,
-            )
+            f"select {', '.join(map(_name, columns)) if columns else '*'} from calls_with_places()"
+            f" where {' and '.join(which) or 'true'}"
+            f" order by {'duration desc, id' if limit else 'start, id'}{limit}"
         )
 
     def _one_of(self, name: str, wanted: int | str | Sequence[int] | Sequence[str]) -> str:

@@ -9,7 +9,7 @@ import fathom
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from fathom.analysis import Remembered, answers, ranklist, statement
+from fathom.analysis import Remembered, answers, ranklist
 from fathom.analysis.own import lines
 from fathom.analysis.when import Line, pattern_of, when
 from fathom.pages import answers as words
@@ -111,7 +111,7 @@ def test_bytes_are_those_of_the_lowest_layer_that_moved_each_file(tmp_path: Path
         processes=[{"process": p, "rank": p} for p in range(2)],
         files=[{"file": n, "path": f"/d/{n}", "kind": "regular"} for n in range(3)],
     )
-    moved = fathom.open(run).sql(statement("moved")).to_pylist()
+    moved = fathom.open(run).sql("from bytes_moved()").to_pylist()
     assert [row["bytes_written"] for row in moved] == [6 + 100 + 100, 100]
 
 

@@ -49,12 +49,13 @@ def asked(tmp_path: Path, calls: list[dict[str, Any]], files: list[dict[str, Any
 
 
 def table(source: Asked, name: str) -> list[dict[str, Any]]:
-    return list(source.run.sql(f"from {source.part(name)}").to_pylist())
+    source.prepare(f"{name}()")
+    return list(source.run.sql(f"from {name}()").to_pylist())
 
 
 def cost(tmp_path: Path, calls: list[dict[str, Any]], *directories: str) -> list[dict[str, Any]]:
     files = [{"file": n, "path": f"/{name}/f"} | REGULAR for n, name in enumerate(directories)]
-    rows = table(asked(tmp_path, calls, files), "store")
+    rows = table(asked(tmp_path, calls, files), "store_costs")
     return sorted(rows, key=lambda row: (row["file"], row["kind"]))
 
 
@@ -122,7 +123,7 @@ def test_cost_from_counters_is_that_from_calls(tmp_path: Path) -> None:
         files=files,
         counters=list(sums.values()),
     )
-    rows = table(Asked(fathom.open(path)), "store")
+    rows = table(Asked(fathom.open(path)), "store_costs")
     assert len(rows) == len(SIZES)
     assert rows[0]["latency"] == pytest.approx(LATENCY, rel=0.15)
     assert rows[0]["per_byte"] == pytest.approx(PER_BYTE, rel=0.15)

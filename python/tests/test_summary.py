@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from fathom.__main__ import main
-from fathom.analysis import collectives, statement, summary
+from fathom.analysis import collectives, summary
 from schema import counters_of, write_run
 
 NS = 1e-9
@@ -101,9 +101,9 @@ def test_union_of_intervals_equals_counting_every_tick(tmp_path: Path, seed: int
             interval = (call["start"], call["start"] + call["duration"])
             merged.setdefault(call[key], []).append(interval)
     for layer, intervals in spans["layer"].items():
-        got = run.sql(statement("busy"), layer=layer)["busy"].to_pylist()
+        got = run.sql("from busy_layer($layer)", layer=layer)["busy"].to_pylist()
         assert got == [union(intervals)]
-    rows = run.sql(statement("busy_processes"), regions=False, talk=False).to_pylist()
+    rows = run.sql("from busy_processes(false, false)").to_pylist()
     expected = {who: union(intervals) for who, intervals in spans["process"].items()}
     assert {row["process"]: row["busy"] for row in rows} == expected
 
@@ -176,7 +176,7 @@ def test_union_over_many_row_groups(tmp_path: Path) -> None:
         }
     )
     pq.write_table(calls, directory / "tables" / "calls" / "0.parquet", row_group_size=10_000)
-    got = fathom.open(directory).sql(statement("busy"), layer="posix")["busy"].to_pylist()
+    got = fathom.open(directory).sql("from busy_layer('posix')")["busy"].to_pylist()
     # A long one fills its own 10 ns and the next, and of the third nothing that the third does not.
     assert got == [40_000 * (10 + 10 + 7 + 7 * 7)]
 

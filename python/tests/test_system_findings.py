@@ -24,8 +24,8 @@ Call = dict[str, Any]
 def shared(run: Any, name: str) -> list[dict[str, Any]]:
     """Rows of a table that findings share."""
     asked = findings.Asked(run)
-    path = paths.catalog() / "findings" / "shared" / f"{name}.sql"
-    return list(run.sql(asked._complete(path.read_text())).to_pylist())
+    asked.prepare(f"{name}()")
+    return list(run.sql(f"from {name}()").to_pylist())
 
 
 def ask(asked: findings.Asked, name: str) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import fathom
-from fathom.analysis import Source, accesses, answers, landscape, own, statement, summary
+from fathom.analysis import Source, accesses, answers, landscape, own, summary
 from fathom.analysis.breakdown import breakdown
 
 Rows = list[dict[str, Any]]
@@ -66,7 +66,7 @@ def lines_have_the_programs_calls(run: Source) -> Values:
 
 
 def the_use_of_files_is_that_of_the_files(run: Source) -> Values:
-    talk = run.sql(f"select file from files as f where not ({statement('of_files')})")["file"]
+    talk = run.sql("select file from files where not is_file(kind, path, file_system)")["file"]
     aside = set(talk.to_pylist())
     files = [r for r in summary.files(run).to_pylist() if r["file"] not in aside]
     data = [r for r in files if r["kind"] in ("regular", "unknown")]

@@ -1,11 +1,7 @@
-"""Pure functions from tables to tables. Each has its SQL in a .sql file beside it."""
+"""Pure functions from tables to tables. Their SQL is in `sql/`: macros of DuckDB, which `fathom.run.macros` loads."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-from functools import cache
-from importlib import resources
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -38,36 +34,3 @@ class Remembered:
         if key not in self._answers:
             self._answers[key] = self._source.sql(text, **values)
         return self._answers[key]
-
-
-def compose(text: str, part: Callable[[str], str]) -> str:
-    """A statement whose `{PART}` are put in; what is put in is not looked through again."""
-    return re.sub(r"\{(\w[\w/]*)\}", lambda match: part(match[1]), text)
-
-
-@cache
-def statement(name: str, **parts: str) -> str:
-    """Text of `analysis/NAME.sql`, where NAME may be `folder/name`.
-
-    `{PART}` in it (or `{folder/part}`) stands for the part given, else for the text of PART.sql in the same folder,
-    else in this one; the parts given hold inside it too.
-    """
-    package = resources.files(__package__)
-    text = package.joinpath(f"{name}.sql").read_text(encoding="utf-8")
-    folder = name.rpartition("/")[0]
-
-    def part(word: str) -> str:
-        if word in parts:
-            return parts[word]
-        beside = f"{folder}/{word}" if folder else word
-        return statement(beside if package.joinpath(f"{beside}.sql").is_file() else word, **parts)
-
-    return compose(text, part)
-
-
-@cache
-def combining(name: str, **parts: str) -> str | None:
-    """Text of `analysis/NAME.combine.sql`, for rows of NAME.sql that parts of a run gave; none: it needs the whole."""
-    if not resources.files(__package__).joinpath(f"{name}.combine.sql").is_file():
-        return None
-    return statement(f"{name}.combine", **parts)

@@ -3,7 +3,7 @@ Errors: `fathom.errors.RunError` of a damaged run."""
 
 import pyarrow as pa
 
-from fathom.analysis import Source, statement
+from fathom.analysis import Source
 from fathom.analysis.summary import seconds
 
 
@@ -14,7 +14,7 @@ def origins(source: Source) -> pa.Table:
     `out.*.rst`; null: files are not known); ranks (list; processes outside MPI); files; calls; bytes; seconds;
     caller_seconds (all of the caller's time on those files, communication included).
     """
-    rows = source.sql(statement("origins"))
+    rows = source.sql("from access_origins()")
     names = [name for name in rows.column_names if name not in ("time", "caller_time")]
     times = {"seconds": seconds(rows["time"]), "caller_seconds": seconds(rows["caller_time"])}
     return pa.table({name: rows[name] for name in names} | times)
@@ -27,7 +27,7 @@ def patterns(source: Source) -> pa.Table:
     unaligned_memory, holes_file (shares of the accesses; null: not counted); switches (between reading and writing);
     common_size, common_calls, common_bound (the size met most often, how often, and by how much less it may be).
     """
-    return source.sql(statement("patterns"))
+    return source.sql("from access_patterns()")
 
 
 def sizes(source: Source) -> pa.Table:
@@ -37,11 +37,11 @@ def sizes(source: Source) -> pa.Table:
     last, open one); common (list of [size, accesses, bound], the most frequent first).
     """
     common: dict[tuple[str, str], list[list[int]]] = {}
-    for row in source.sql(statement("common_sizes")).to_pylist():
+    for row in source.sql("from common_sizes()").to_pylist():
         key = (row["layer"], row["operation"])
         common.setdefault(key, []).append([row["size"], row["calls"], row["bound"]])
     bins: dict[tuple[str, str], list[list[int | None]]] = {}
-    for row in source.sql(statement("sizes")).to_pylist():
+    for row in source.sql("from size_ranges()").to_pylist():
         key = (row["layer"], row["operation"])
         bins.setdefault(key, []).append([row["size_from"], row["size_below"], row["calls"]])
     return pa.table(
@@ -65,8 +65,8 @@ def file_counts(source: Source) -> pa.Table:
     Columns: use (`read only`, `written only`, `read and written`, `no data`); files; by_one, shared (used by one
     process, by several; null where not all ranks were recorded alike); bytes; most_bytes (of one file).
     """
-    rows = source.sql(statement("file_counts"))
-    if source.sql(statement("in_part"))["files"][0].as_py():
+    rows = source.sql("from file_counts()")
+    if source.sql("from ranks_in_part()")["files"][0].as_py():
         for name in ("by_one", "shared"):
             unknown = pa.nulls(rows.num_rows, pa.int64())
             rows = rows.set_column(rows.column_names.index(name), name, unknown)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fathom.analysis import Source, statement
+from fathom.analysis import Source
 from fathom.analysis.dominance import HOLD, LIKE
 from fathom.analysis.own import (
     SECOND,
@@ -108,7 +108,7 @@ class Answers:
 def time(source: Source) -> Time:
     """How much of the run time was I/O: by the clock, and of each process."""
     run = run_seconds(source)
-    (spread,) = source.sql(statement("own_spread")).to_pylist()
+    (spread,) = source.sql("from own_spread()").to_pylist()
 
     def part(name: str) -> float:
         return min(1.0, (spread[name] or 0) / SECOND / run) if run else 0.0
@@ -146,7 +146,7 @@ def library(source: Source) -> Library:
     table = own(source)
     layers = shares(sums(table, "layer", "time"))
     below: dict[str, str] = {}
-    for row in source.sql(statement("stack")).to_pylist():
+    for row in source.sql("from layer_stack()").to_pylist():
         below.setdefault(row["caller"], row["layer"])
     stack = [layers[0][0]] if layers else []
     while stack and below.get(stack[-1], stack[0]) not in stack:
@@ -172,7 +172,7 @@ def library(source: Source) -> Library:
 
 def _collective_calls(source: Source) -> float | None:
     """Of MPI-IO's reads and writes."""
-    (row,) = source.sql(statement("collective_calls")).to_pylist()
+    (row,) = source.sql("from collective_share()").to_pylist()
     return float(row["collective"] / row["calls"]) if row["calls"] else None
 
 
@@ -182,9 +182,9 @@ def ranks(source: Source) -> Ranks:
     calling, moved = (_dominance(source, amounts, mpi) for amounts in ("own_units", "moved_units"))
     by_bytes = moved["how"] != "none"
     dominant = moved if by_bytes else calling
-    units = source.sql(statement("own_spread"))["units"][0].as_py()
+    units = source.sql("from own_spread()")["units"][0].as_py()
     in_run = source.sql("select ranks from runs")["ranks"][0].as_py() if mpi else None
-    (in_part,) = source.sql(statement("in_part")).to_pylist()
+    (in_part,) = source.sql("from ranks_in_part()").to_pylist()
     return Ranks(
         of=units,
         kind=dominant["how"],
@@ -201,7 +201,10 @@ def ranks(source: Source) -> Ranks:
 
 
 def _dominance(source: Source, amounts: str, mpi: bool) -> dict[str, Any]:
-    text = statement("dominance", amounts=statement(amounts), hold=str(HOLD), like=str(LIKE))
+    text = (
+        f"with amounts_ as (from {amounts}($ranks)), units_ as (from everyone())"
+        f" from dominance('amounts_', 'units_', {HOLD}, {LIKE})"
+    )
     row: dict[str, Any] = source.sql(text, ranks=mpi).to_pylist()[0]
     return row
 
@@ -243,7 +246,7 @@ def _functions(source: Source, layer: str | None, op: str | None) -> list[tuple[
 
 def _exchange(source: Source) -> tuple[float | None, str | None]:
     """Its share of the time in collective MPI-IO, and the function in which most of that time was."""
-    rows = source.sql(statement("collectives/exchange")).to_pylist()
+    rows = source.sql("from collective_exchange()").to_pylist()
     took = sum(row["time"] for row in rows)
     most = rows[0]["op"] if rows else None
     if not took or not all(row["known"] for row in rows):

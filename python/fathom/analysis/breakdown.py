@@ -15,65 +15,49 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from fathom.analysis import Source, statement
+from fathom.analysis import Source
 from fathom.analysis.own import is_complete, own_values
 from fathom.analysis.summary import mean_seconds, rate, seconds
 from fathom.errors import NotRecorded
 
 BINS = 20
-CALLER = f"if({statement('outermost')}, 'program', enclosing)"
-LINE = """case when s.line is not null then s.source || ':' || s.line
-	else coalesce(s.function || ' in ', '') || coalesce(s.module, 'unknown') end"""
-SERVED = f"""(layer = 'server' or file in (select file from server_file) and {statement("latency/of_storage")}
-)"""
-# As histograms of counters have it: the last bin is of 1 GiB and more, the first also of sizes below zero.
-SIZE_BIN = "if(c.size <= 0, 0, least(16, floor(log2(c.size) / 2)::int + 1))"
+#: Sums over calls in full and counters, over the histograms of counters, over `heat`.
+SUMS = """sum(calls) as calls, sum(errors) as errors, coalesce(sum(bytes), 0) as bytes, sum(time) as time,
+	max(longest)::bigint as longest"""
+SIZES = """sum(calls) as calls, null::bigint as errors, null::bigint as bytes, null::bigint as time,
+	null::bigint as longest"""
+HEAT = """round(sum(calls))::hugeint as calls, null::bigint as errors, round(sum(bytes))::hugeint as bytes,
+	round(sum(time))::hugeint as time, null::bigint as longest"""
 
 
 @dataclass(frozen=True)
 class Key:
-    """What calls can be told apart by: result columns and where they come from in SQL."""
+    """What calls can be told apart by: columns of analysis/sql/breakdown.sql."""
 
-    columns: dict[str, str]
+    columns: tuple[str, ...]
     counters: bool = True  # known in counters
     heat: bool = False  # known in table `heat`
     layers: bool = False  # tells the layers apart
 
 
 KEYS = {
-    "function": Key({"op": "c.op", "layer": "c.layer"}, layers=True),
-    "caller": Key({"caller": CALLER, "layer": "c.layer"}, layers=True),
-    "layer": Key({"layer": "c.layer"}, heat=True, layers=True),
-    "operation": Key({"operation": "c.kind"}, heat=True),
-    "rank": Key({"rank": "p.rank", "process": "c.process"}, heat=True),
-    "file": Key({"path": "f.path"}),
-    "group": Key({"file_group": statement("file_group")}),
-    "suffix": Key({"suffix": statement("file_suffix")}),
-    "size": Key(
-        {
-            "size_from": f"if({SIZE_BIN} = 0, 0, pow(4, {SIZE_BIN} - 1))::bigint",
-            "size_below": f"if({SIZE_BIN} = 16, null, pow(4, {SIZE_BIN}))::bigint",
-        },
-        counters=False,
-    ),
-    "time": Key(
-        {
-            "start_seconds": "c.bin * c.width / 1e9",
-            "stop_seconds": "(c.bin + 1) * c.width / 1e9",
-        },
-        counters=False,
-        heat=True,
-    ),
-    "line": Key({"source_line": LINE, "function": "s.function"}, counters=False),
-    "server": Key({"server": "coalesce(server_process.server, server_file.server)"}),
+    "function": Key(("op", "layer"), layers=True),
+    "caller": Key(("caller", "layer"), layers=True),
+    "layer": Key(("layer",), heat=True, layers=True),
+    "operation": Key(("operation",), heat=True),
+    "rank": Key(("rank", "process"), heat=True),
+    "file": Key(("path",)),
+    "group": Key(("file_group",)),
+    "suffix": Key(("suffix",)),
+    "size": Key(("size_from", "size_below"), counters=False),
+    "time": Key(("start_seconds", "stop_seconds"), counters=False, heat=True),
+    "line": Key(("source_line", "function"), counters=False),
+    "server": Key(("server",)),
 }
 
 
-def _columns(keys: Sequence[str]) -> dict[str, str]:
-    columns: dict[str, str] = {}
-    for key in keys:
-        columns |= KEYS[key].columns
-    return columns
+def _names(keys: Sequence[str]) -> str:
+    return ", ".join(dict.fromkeys(name for key in keys for name in KEYS[key].columns))
 
 
 def _tells_layers(keys: Sequence[str]) -> bool:
@@ -81,52 +65,53 @@ def _tells_layers(keys: Sequence[str]) -> bool:
 
 
 def _which(keys: Sequence[str]) -> str:
-    """The rows of counters that count, as SQL."""
+    """The rows of counters that count."""
     if "server" in keys:
-        return SERVED
-    if _tells_layers(keys):
-        return "true"
-    return f"{statement('own_io')}\n"
+        return "is_served"
+    return "true" if _tells_layers(keys) else "is_own"
 
 
-def _parts(columns: dict[str, str], keys: Sequence[str]) -> dict[str, str]:
-    order = "start_seconds, time desc" if "time" in keys else f"time desc, {', '.join(columns)}"
-    return {
-        "columns": ", ".join(f"{sql} as {name}" for name, sql in columns.items()),
-        "names": ", ".join(columns),
-        "which": _which(keys),
-        "order": order,
-        "servers": statement("latency/servers"),
-    }
-
-
-def _from_calls(source: Source, keys: Sequence[str]) -> pa.Table:
-    all_layers = "server" in keys or (_tells_layers(keys) and "line" not in keys)
-    which = SERVED if "server" in keys else "true"
-    if "size" in keys:
-        which += " and kind in ('read', 'write') and size is not null"
-    parts = _parts(_columns(keys), keys) | {"which": which}
-    return source.sql(
-        statement("by_calls", rows="every" if all_layers else "outermost", **parts),
-        bins=BINS,
-        cut="time" in keys,
-        **own_values(source),
+def _summed(keys: Sequence[str], rows: str, sums: str = SUMS) -> str:
+    names = _names(keys)
+    order = f"{'start_seconds, ' if 'time' in keys else ''}time desc, {names}"
+    return (
+        f"select {names}, {sums}, count(distinct process)::bigint as processes"
+        f" from {rows} group by {names} order by {order}"
     )
 
 
+def _from_calls(source: Source, keys: Sequence[str]) -> pa.Table:
+    every = "server" in keys or (_tells_layers(keys) and "line" not in keys)
+    which = (
+        "is_server_call(layer, file, enclosing_layer, enclosing)" if "server" in keys else "true"
+    )
+    if "size" in keys:
+        which += " and kind in ('read', 'write') and size is not null"
+    rows = "every_call()" if every else "own_call_rows($regions, $talk)"
+    text = _summed(keys, f"call_keys('rows_', {BINS}, {'time' in keys})")
+    values = {} if every else own_values(source)
+    return source.sql(f"with rows_ as (select * from {rows} where {which}) {text}", **values)
+
+
 def _from_heat(source: Source, keys: Sequence[str]) -> pa.Table:
-    columns = _columns([*keys, *([] if "layer" in keys else ["layer"])])
-    return source.sql(statement("by_heat", **_parts(columns, keys)), bins=BINS)
+    every = [*keys, *([] if "layer" in keys else ["layer"])]
+    return source.sql(_summed(every, f"heat_keys({BINS})", HEAT))
 
 
 def _from_histograms(source: Source, keys: Sequence[str]) -> pa.Table:
     others = [key for key in keys if key != "size"] or ["layer", "operation"]
-    return source.sql(statement("by_sizes", **_parts(_columns(others), others)))
+    names = _names(others)
+    return source.sql(
+        f"select {names}, size_from(bin) as size_from, size_below(bin) as size_below, {SIZES},"
+        " count(distinct process)::bigint as processes"
+        f" from size_keys() where calls > 0 and {_which(others)}"
+        f" group by {names}, bin order by {names}, bin"
+    )
 
 
 def _rows(source: Source, keys: Sequence[str]) -> pa.Table:
     if all(KEYS[key].counters for key in keys):
-        return source.sql(statement("by_counters", **_parts(_columns(keys), keys)))
+        return source.sql(_summed(keys, f"(from counter_keys() where {_which(keys)})"))
     if "line" in keys or is_complete(source):
         return _from_calls(source, keys)
     if "size" in keys and "time" not in keys:

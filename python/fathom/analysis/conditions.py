@@ -1,9 +1,9 @@
-"""A selection as a condition of SQL that stands by itself: values are written into it, so that it can be copied."""
+"""A selection as a condition of SQL: values are written into it, so that it can be copied. The macros of analysis/sql
+that show selected calls take it as an argument."""
 
 from fathom.analysis import Source
 from fathom.analysis.own import own_values
 from fathom.analysis.selection import Ranges, Selection
-from fathom.analysis.statements import statement
 from fathom.run.database import one_of, quoted
 
 
@@ -45,11 +45,15 @@ def lanes(selection: Selection) -> str:
 
 
 def _lanes(ranges: Ranges) -> str:
-    return f"process in (with {statement('lane')} select process from lane where {within('lane', ranges)})"
+    return f"process in (select process from lanes() where {within('lane', ranges)})"
 
 
 def _servers(names: tuple[str, ...]) -> str:
-    return statement("of_servers", named=one_of("server", names))
+    named = one_of("server", names)
+    return (
+        f"(process in (select process from server_processes() where {named})"
+        f" or file in (select file from server_files() where {named}))"
+    )
 
 
 def _ops(pairs: tuple[tuple[str, str], ...]) -> str:
@@ -64,7 +68,7 @@ def outermost(source: Source, selection: Selection) -> str:
         return "true"
     if not own_values(source)["regions"]:
         return "depth = 0"
-    return statement("outermost_call")
+    return "is_outermost_call(depth, parent)"
 
 
 _CONDITIONS = {

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fathom.analysis import Source, landscape, pairing, part, statement, summary
+from fathom.analysis import Source, landscape, pairing, part, summary
 from fathom.run import database
 from fathom.run.database import added
 from fathom.run.manifest import failure
@@ -86,7 +86,7 @@ def whole(a: Side, b: Side) -> pa.Table:
 
 
 def _layer_rows(source: Source, columns: Sequence[str]) -> pa.Table:
-    both = (summary.layers(source), source.sql(statement("difference_mpi")))
+    both = (summary.layers(source), source.sql("from difference_mpi()"))
     return pa.concat_tables([rows.select(columns) for rows in both], promote_options="permissive")
 
 
@@ -217,7 +217,7 @@ def configuration(a: Side, b: Side) -> pa.Table:
 def _placed(source: Source) -> pa.Table:
     """What each file, dataset and variable was set to: path, class, name, source, setting, value."""
     return pa.concat_tables(
-        [source.sql(statement(name)) for name in ("difference_hints", "difference_places")]
+        [source.sql(f"from {name}()") for name in ("difference_hints", "difference_places")]
     )
 
 
@@ -226,7 +226,7 @@ def _hints(a: Side, b: Side) -> pa.Table:
     first, second = _placed(a.source), _placed(b.source)
     same = _same_files(a, b, first["path"], second["path"])
     return database.over(
-        statement("difference_settings"), first=first, second=_named_as(second, same)
+        "from difference_settings('first', 'second')", first=first, second=_named_as(second, same)
     )
 
 

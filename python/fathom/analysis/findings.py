@@ -12,15 +12,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from fathom.analysis import statement
 from fathom.errors import FathomError, UsageError
-from fathom.run import paths
+from fathom.run import macros, paths
 from fathom.run.store import Run, plain
 
 KEYS = ("title", "layer", "limit", "says", "lost", "sure", "fix", "seen")
 OPTIONAL = ("knob", "ompio", "needs")
 NEEDS = frozenset(("calls", "counters", "ranks", "samples"))
-SHARED = "shared"  # folder of tables that several findings stand on
+SHARED = "findings_"  # files of macros that several findings stand on begin so
 MOST_CALLS = 8  # that a finding names as examples
 # What loses less than both, seconds and share of the run time, is noise and not said.
 LEAST_SECONDS, LEAST_SHARE = 0.01, 0.01
@@ -153,14 +152,6 @@ def rules(words: Iterable[str], own: Path | None) -> list[Path]:
     return list(dict.fromkeys(chosen or [*catalogue(), *users_rules]))
 
 
-def _statement(name: str) -> str:
-    try:
-        return statement(name)
-    except FileNotFoundError:
-        tables = sorted(path.stem for path in (paths.catalog() / "findings" / SHARED).glob("*.sql"))
-        raise UsageError(f"no shared table '{name}'; there are {', '.join(tables)}") from None
-
-
 def _check(row: dict[str, Any]) -> None:
     if not isinstance(row["lost"], int | float | None):
         raise UsageError(f"'lost' is a number of seconds or null, not '{row['lost']}'")
@@ -172,12 +163,11 @@ def _check(row: dict[str, Any]) -> None:
 
 
 class Asked:
-    """A run that findings are asked of: tables that several of them share are made once."""
+    """A run that findings are asked of: what several of them stand on is worked out once."""
 
     def __init__(self, run: Run) -> None:
         """Nothing is asked yet."""
         self.run = run
-        self._shared_tables: set[str] = set()
 
     @cached_property
     def seconds(self) -> float:
@@ -196,7 +186,7 @@ class Asked:
     @cached_property
     def is_ompio(self) -> bool:
         """Is MPI-IO OMPIO's?"""
-        return bool(self.run.sql(self._complete("from {ompio} limit 1")).num_rows)
+        return bool(self.run.sql("from ompio_users() limit 1").num_rows)
 
     def here(self, rule: Rule) -> Rule:
         """The rule with the knob of this run's MPI-IO."""
@@ -205,7 +195,7 @@ class Asked:
     @cached_property
     def in_part(self) -> dict[str, Any]:
         """Are there ranks of whose `calls`, or `files`, less is known than of others'?"""
-        row: dict[str, Any] = self.run.sql(statement("in_part")).to_pylist()[0]
+        row: dict[str, Any] = self.run.sql("from ranks_in_part()").to_pylist()[0]
         return row
 
     def lacks(self, rule: Rule) -> str | None:
@@ -216,7 +206,8 @@ class Asked:
 
     def rows(self, rule: Rule) -> list[dict[str, Any]]:
         """The rows of a rule's SQL, but for those that lose too little to be said."""
-        table: pa.Table = self.run.sql(self._complete(rule.sql))
+        self.prepare(rule.sql)
+        table: pa.Table = self.run.sql(rule.sql)
         if "lost" not in table.column_names:
             raise UsageError("its SQL gives no column 'lost' (seconds)")
         rows = [{name: plain(value) for name, value in row.items()} for row in table.to_pylist()]
@@ -231,25 +222,11 @@ class Asked:
         """Is it worth saying? A danger always is."""
         return lost is None or lost > min(LEAST_SECONDS, LEAST_SHARE * self.seconds)
 
-    def _complete(self, sql: str) -> str:
-        """`{name}` is a shared table, else a part of `fathom.analysis`."""
-        return re.sub(r"\{([a-z][\w/]*)\}", lambda part: self.part(part[1]), sql)
-
-    def part(self, name: str) -> str:
-        """What `{name}` stands for: a table of the connection, made now if need be, or a text."""
-        shared = paths.catalog() / "findings" / SHARED / f"{name}.sql"
-        if not shared.is_file():
-            return _statement(name)
-        if name not in self._shared_tables:
-            self._make(name, shared)
-        return f"shared_{name}"
-
-    def _make(self, name: str, path: Path) -> None:
-        try:
-            self.run.keep(f"shared_{name}", self._complete(path.read_text(encoding="utf-8")))
-        except UsageError as error:
-            raise UsageError(f"{path}: {error}") from error
-        self._shared_tables.add(name)
+    def prepare(self, sql: str) -> None:
+        """Macros that several findings stand on are worked out once, those that others need first."""
+        for macro in macros.named(sql):
+            if macro.file.startswith(SHARED) and not macro.parameters:
+                self.run.keep_macro(macro.name)
 
 
 def _place(row: dict[str, Any]) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fathom.analysis import Source, ranklist, statement, summary
+from fathom.analysis import Source, ranklist, summary
 from fathom.analysis.dominance import HOLD, LIKE
 from fathom.analysis.own import has_ranks, own, own_values
 from fathom.analysis.when import when
@@ -26,19 +26,19 @@ SECOND = 1e9
 
 
 def _io(source: Source, name: str, layer: str | None) -> list[dict[str, Any]]:
-    """What `NAME.sql` says of the calls that count."""
-    return source.sql(statement(name), layer=layer).to_pylist()  # type: ignore[no-any-return]
+    """What a macro says of the calls that count."""
+    return source.sql(f"from {name}($layer)", layer=layer).to_pylist()  # type: ignore[no-any-return]
 
 
 def _of_units(
-    source: Source, name: str, layer: str | None, **parts: str
+    source: Source, name: str, layer: str | None, more: str = ""
 ) -> tuple[str, dict[str, Any]]:
-    """The statement `NAME.sql` on what each rank did, and its values."""
+    """The statement of a macro on what each rank did, and its values; `more`: arguments after the usual ones."""
     values: dict[str, Any] = {"layer": layer, "ranks": has_ranks(source)}
-    unions = "landscape_nobody"
+    unions = "no_unions()"
     if layer is None and _io(source, "landscape_threads", layer)[0]["n"]:
-        unions, values = "busy_processes", values | own_values(source)
-    return statement(name, unions=statement(unions), **parts), values
+        unions, values = "busy_processes($regions, $talk)", values | own_values(source)
+    return f"with unions_ as (from {unions}) from {name}($layer, $ranks, 'unions_'{more})", values
 
 
 def ranks(source: Source, layer: str | None = None) -> pa.Table:
@@ -53,27 +53,15 @@ def ranks(source: Source, layer: str | None = None) -> pa.Table:
 
 def together(source: Source, layer: str | None = None) -> dict[str, Any]:
     """Sums of the columns of `ranks`; `units`: how many; `most`, `most_unit`: of the one with the most time; `time_by`,
-    `bytes_by`: to whom these belong, a row of dominance.sql each."""
+    `bytes_by`: to whom these belong, a row of dominance() each."""
     text, values = _of_units(
         source,
         "landscape_together",
         layer,
-        time_by=_dominant("busy"),
-        bytes_by=_dominant("bytes_read + bytes_written"),
+        f", {HOLD}, {LIKE}",
     )
     row: dict[str, Any] = source.sql(text, **values).to_pylist()[0]
     return row
-
-
-def _dominant(amount: str) -> str:
-    """The statement that says to whom an amount belongs."""
-    return statement(
-        "dominance",
-        amounts=f"select unit, {amount} as amount from io_of",
-        everyone="select unit from io_of",
-        hold=str(HOLD),
-        like=str(LIKE),
-    )
 
 
 def _place(layer: str) -> tuple[int, str]:
@@ -144,7 +132,7 @@ def are_files_known(source: Source, layer: str | None = None) -> bool:
 
 def opens(source: Source) -> dict[str, Any]:
     """Opens of files, and the most in any second: from calls, or estimated where some are in counters only."""
-    row = source.sql(statement("opens_peak")).to_pylist()[0]
+    row = source.sql("from opens_peak()").to_pylist()[0]
     return {
         "opens": row["opens"],
         "peak_opens_per_second": row["peak"],
@@ -168,7 +156,7 @@ def row(source: Source, layer: str | None = None) -> dict[str, Any]:
     mean = io["busy"] / count / SECOND
     layers, mpiio = _layers(summary.functions(source).to_pylist(), own(source).to_pylist())
     moments = when(source)
-    alike = not source.sql(statement("in_part"))["files"][0].as_py()
+    alike = not source.sql("from ranks_in_part()")["files"][0].as_py()
     functions = _io(source, "landscape_functions", layer)
     return {
         "ranks": run["ranks"] or None,

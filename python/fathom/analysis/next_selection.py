@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fathom.analysis import Source, statement
+from fathom.analysis import Source
 from fathom.analysis.answers import Ranks, ranks
 from fathom.analysis.dominance import dominant
 from fathom.analysis.own import everyone, own, shares
@@ -95,7 +95,7 @@ def step(source: Source) -> Step:
     if now == "job":
         chosen = _ranks(who, everybody)
         return Step("file", chosen, None, None, _share_of(source, chosen))
-    rows = source.sql(statement("guilty")).to_pylist()
+    rows = source.sql("from time_by_group()").to_pylist()
     files, share = _groups(rows)
     kinds: dict[str, int] = {}
     on_ranks: dict[int, int] = {}
@@ -114,7 +114,5 @@ def _share_of(source: Source, chosen: list[int] | None) -> float:
     if chosen is None:
         return 1.0 if any(own(source)["time"].to_pylist()) else 0.0
     of_these = "sum(time) filter (list_contains($ranks, rank)) / nullif(sum(time), 0)"
-    row = source.sql(
-        f"select {of_these} as share from ({statement('own_processes')})", ranks=chosen
-    )
+    row = source.sql(f"select {of_these} as share from own_processes()", ranks=chosen)
     return row["share"][0].as_py() or 0.0

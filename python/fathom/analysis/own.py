@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fathom.analysis import Source, statement
+from fathom.analysis import Source
 
 SECOND = 1e9
 # Parts of the run in which I/O is looked for, and lines of neighbouring ranks that are told apart in it.
@@ -26,10 +26,11 @@ def run_seconds(source: Source) -> float:
 
 
 def own_values(source: Source) -> dict[str, bool]:
-    """What statements on own calls must be told (own_calls.sql): are there regions, are there sockets or pipes?"""
+    """What statements on own calls must be told (own_calls()): are there regions, are there sockets or pipes?"""
     rows = source.sql(
         "select count(*) filter (enclosing_layer in ('user', 'threads') and recorded > 0) as regions,"
-        f" count(*) filter (not ({statement('of_files')}\n)) as talk from counters left join files as f using (file)"
+        " count(*) filter (not is_file(f.kind, f.path, f.file_system)) as talk"
+        " from counters left join files as f using (file)"
     )
     return {"regions": bool(rows["regions"][0].as_py()), "talk": bool(rows["talk"][0].as_py())}
 
@@ -40,7 +41,7 @@ def own(source: Source) -> pa.Table:
     Columns: layer, op, kind, calls, recorded, complete (recorded all, in each process), bytes, time, longest,
     first_start, last_stop.
     """
-    return source.sql(statement("own_functions"))
+    return source.sql("from own_functions()")
 
 
 def is_complete(source: Source) -> bool:
@@ -54,7 +55,7 @@ def lines(source: Source) -> pa.Table:
     Columns: function, source, line (null: unknown), module, region (the program's, null: none), layer, op, kind, calls,
     errors, bytes, time, longest, processes.
     """
-    return source.sql(statement("lines"), **own_values(source))
+    return source.sql("from source_lines($regions, $talk)", **own_values(source))
 
 
 def heat(source: Source) -> tuple[str, pa.Table]:
@@ -71,8 +72,7 @@ def heat(source: Source) -> tuple[str, pa.Table]:
         layers = [
             name for name, share in shares(sums(own(source), "layer", "time")) if share >= TOUCH
         ]
-        present = "select process from heat where list_contains($layers, layer)"
-        text = statement("heat_counted", present=present)
+        text = "from heat_counted($bins, $lines, $ranks, $layers)"
         counted = source.sql(text, layers=layers, **common)
         seen = any(counted["processes"].to_pylist())
         if not seen and not complete:
@@ -82,8 +82,7 @@ def heat(source: Source) -> tuple[str, pa.Table]:
             seen = any(counted["processes"].to_pylist())
         if seen or not complete:
             return ("heat" if seen else "none"), counted
-    callers = f"select process from ({statement('own_processes')})"
-    every = statement("heat_calls", present=callers)
+    every = "from heat_calls($bins, $lines, $ranks, $regions, $talk)"
     return "calls", source.sql(every, **common, **own_values(source))
 
 
@@ -108,10 +107,10 @@ def shares(of: Sequence[tuple[Any, int]]) -> list[tuple[Any, float]]:
 
 def busy_of(source: Source, layer: str) -> int | None:
     """ns during which an I/O call of the layer ran, anywhere: the union of their intervals; null: none recorded."""
-    (alone,) = source.sql(statement("busy_alone"), layer=layer).to_pylist()
+    (alone,) = source.sql("from busy_alone($layer)", layer=layer).to_pylist()
     if alone["alone"]:
         return int(alone["busy"])
-    busy = source.sql(statement("busy"), layer=layer)["busy"][0].as_py()
+    busy = source.sql("from busy_layer($layer)", layer=layer)["busy"][0].as_py()
     return None if busy is None else int(busy)
 
 
@@ -126,13 +125,13 @@ def union_seconds(source: Source) -> float:
     # One layer only: the page has asked for its union already, and that is the costly part.
     if len(layers) == 1 and not elsewhere["n"][0].as_py() and not own_values(source)["talk"]:
         return float(busy_of(source, min(layers)) or 0) / SECOND
-    rows = source.sql(statement("busy_own"), **own_values(source))
+    rows = source.sql("from busy_own($regions, $talk)", **own_values(source))
     return float(rows["busy"][0].as_py() or 0) / SECOND
 
 
 def everyone(source: Source) -> list[int]:
     """Ranks of the job, or, outside MPI, processes that made I/O calls."""
-    units = source.sql(f"select unit from ({statement('everyone')}) order by unit")
+    units = source.sql("from everyone() order by unit")
     return list(units["unit"].to_pylist())
 
 

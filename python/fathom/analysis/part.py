@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fathom.analysis import Source, ranklist, statement
+from fathom.analysis import Source, ranklist
 
 NOT_ALIKE = "of some ranks calls were recorded, those of others only counted by operation"
 NOT_IN_FULL = "calls of some ranks were recorded in full, those of others only counted"
@@ -43,7 +43,7 @@ def is_all_own(source: Source) -> bool:
 
 def of_files(source: Source) -> tuple[str, str] | None:
     """Ranks whose files are known, and those whose reads and writes were only counted, where there are both."""
-    (less,) = source.sql(statement("in_part")).to_pylist()
+    (less,) = source.sql("from ranks_in_part()").to_pylist()
     known, counted = (less[name] or [] for name in ("ranks_with_files", "ranks_without"))
     return (_named(known), _named(counted)) if known and counted else None
 
@@ -56,7 +56,7 @@ def in_part(source: Source, manifest: Mapping[str, Any]) -> list[str]:
     """A sentence for each way in which less is known of some ranks or files than of others."""
     sentences = []
     (run,) = source.sql("select ranks, ranks_seen from runs").to_pylist()
-    (less,) = source.sql(statement("in_part")).to_pylist()
+    (less,) = source.sql("from ranks_in_part()").to_pylist()
     if less["ranks_missing"]:
         sentences.append(of_ranks(run["ranks_seen"], run["ranks"]))
     elif less["files"]:

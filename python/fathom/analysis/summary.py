@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fathom.analysis import Source, statement
+from fathom.analysis import Source
 from fathom.analysis.own import SECOND, busy_of, own_values
 from fathom.run.database import added, as_doubles, doubles
 
@@ -58,7 +58,7 @@ def layers(source: Source) -> pa.Table:
     ranks, of what was recorded); share (busy of the run time), mb_per_s (bytes over busy time), null
     unless every call was recorded.
     """
-    totals = source.sql(statement("layers"))
+    totals = source.sql("from layer_totals()")
     busy_ns = doubles(busy_of(source, layer) for layer in totals["layer"].to_pylist())
     complete = pc.equal(totals["recorded"], totals["calls"])
     share, speed = (
@@ -93,7 +93,7 @@ def functions(source: Source) -> pa.Table:
     bytes; seconds; mean_seconds; shortest_seconds; longest_seconds; mb_per_s (of one call: bytes over
     summed time); processes.
     """
-    rows = source.sql(statement("functions"))
+    rows = source.sql("from function_totals()")
     return pa.table(
         {
             "layer": rows["layer"],
@@ -119,8 +119,8 @@ def ranks(source: Source) -> pa.Table:
     Columns: rank (null outside MPI); process; pid; host; program; ended; calls, bytes, seconds of its
     outermost calls; busy_seconds (union of their intervals, so threads do not add up); share.
     """
-    rows = source.sql(statement("ranks"))
-    busy = dict(_pairs(source.sql(statement("busy_processes"), **own_values(source))))
+    rows = source.sql("from rank_totals()")
+    busy = dict(_pairs(source.sql("from busy_processes($regions, $talk)", **own_values(source))))
     busy_ns = doubles(busy.get(process) for process in rows["process"].to_pylist())
     return pa.table(
         {
@@ -145,7 +145,7 @@ def spread(source: Source) -> pa.Table:
     Columns: quantity (calls, bytes, seconds); least; median; most; slowest (rank, or null outside MPI);
     slowest_process. Ranks that made no call count as 0.
     """
-    rows = source.sql(statement("spread"))
+    rows = source.sql("from rank_spread()")
     of_time = pc.equal(rows["quantity"], "time")
     columns = {name: rows[name] for name in rows.column_names}
     for name in ("least", "median", "most"):
@@ -159,7 +159,7 @@ def files(source: Source) -> pa.Table:
     Columns: file; path; kind; processes; calls (of all layers); opens; bytes_read, bytes_written (of
     the lowest layer that moved any); seconds (of outermost calls).
     """
-    return _in_seconds(source.sql(statement("files")))
+    return _in_seconds(source.sql("from file_totals()"))
 
 
 def _any(source: Source, rows: str) -> bool:
@@ -172,7 +172,7 @@ def mounts(source: Source) -> pa.Table:
 
     Columns: file_system (type) and mount, null where they are not known; files; bytes_read, bytes_written; seconds.
     """
-    return _in_seconds(source.sql(statement("mounts")))
+    return _in_seconds(source.sql("from mount_totals()"))
 
 
 def hints(source: Source) -> pa.Table:
@@ -181,7 +181,7 @@ def hints(source: Source) -> pa.Table:
     Columns: setting; value; source (`asked`, `in force`); processes, files that have it; thing (a dataset or variable,
     null for files themselves) and path of one.
     """
-    return source.sql(statement("hints"))
+    return source.sql("from settings()")
 
 
 def samples(source: Source) -> pa.Table:
@@ -190,7 +190,7 @@ def samples(source: Source) -> pa.Table:
     Columns: host; what; device; of (`node`, `process`: over all of the node's); unit (`bytes`, `ns`, `count`); is_level
     (else it is a counter); mean, most (levels as they are; counters per second).
     """
-    return source.sql(statement("samples"))
+    return source.sql("from sample_rates()")
 
 
 def variables(source: Source) -> pa.Table:
@@ -205,7 +205,7 @@ def variables(source: Source) -> pa.Table:
         source,
         "objects where class in ('hdf5_dataset', 'hdf5_attribute') or class like '%_variable'",
     )
-    return _in_seconds(source.sql(statement("variables"), known=known))
+    return _in_seconds(source.sql("from variable_totals($known)", known=known))
 
 
 def memory(source: Source) -> pa.Table:
@@ -217,7 +217,7 @@ def memory(source: Source) -> pa.Table:
     known = _any(source, "ops where op like 'H5FD%'") and _any(
         source, "args where name = 'mem_type'"
     )
-    return _in_seconds(source.sql(statement("memory"), known=known))
+    return _in_seconds(source.sql("from hdf5_memory($known)", known=known))
 
 
 def communication(source: Source) -> pa.Table:
@@ -226,7 +226,7 @@ def communication(source: Source) -> pa.Table:
     Columns: op; calls; errors; bytes (that the ranks put in; of receives: that arrived); seconds;
     least_seconds, most_seconds (of a rank), slowest (the rank of the most); longest_seconds (of one call).
     """
-    rows = source.sql(statement("communication"))
+    rows = source.sql("from communication_totals()")
     return pa.table(
         {
             "op": rows["op"],
@@ -247,7 +247,7 @@ def waits(source: Source) -> pa.Table:
 
     Columns: op; calls; errors (time-outs among them); seconds; mean_seconds; longest_seconds; processes.
     """
-    rows = source.sql(statement("waits"))
+    rows = source.sql("from wait_totals()")
     return pa.table(
         {
             "op": rows["op"],
@@ -268,7 +268,7 @@ def regions(source: Source) -> pa.Table:
     longest_seconds; own_seconds (of I/O calls in it, but in no region inside it); own_share (of
     seconds; null for marks); processes.
     """
-    rows = source.sql(statement("regions"))
+    rows = source.sql("from region_totals()")
     time = as_doubles(rows["time"])
     lasted = pc.if_else(pc.greater(time, 0), time, pa.scalar(None, pa.float64()))
     return pa.table(
@@ -287,7 +287,7 @@ def regions(source: Source) -> pa.Table:
 
 def tuned(source: Source) -> pa.Table:
     """Columns: setting, value, became, files, objects, example."""
-    return source.sql(statement("tuned"))
+    return source.sql("from tuned_settings()")
 
 
 def unfinished(source: Source) -> pa.Table:
@@ -296,7 +296,7 @@ def unfinished(source: Source) -> pa.Table:
     Columns: ranks; pids (of processes without a rank); op; layer; path; source_line; since_seconds; seconds (of the
     longest); calls.
     """
-    rows = source.sql(statement("unfinished"))
+    rows = source.sql("from unfinished_calls()")
     places = [
         f"{row['source']}:{row['line']}" if row["line"] else row["source"]
         for row in rows.select(["source", "line"]).to_pylist()
@@ -318,7 +318,7 @@ def unfinished(source: Source) -> pa.Table:
 
 def missing(source: Source) -> pa.Table:
     """What was cut or damaged, from `marks`: kind, detail, processes, value (summed), marks."""
-    return source.sql(statement("missing"))
+    return source.sql("from mark_totals()")
 
 
 def coverage(source: Source, by_choice: Sequence[str]) -> dict[str, Any]:
@@ -338,7 +338,7 @@ def coverage(source: Source, by_choice: Sequence[str]) -> dict[str, Any]:
 
 def tracing(source: Source) -> pa.Table:
     """Fathom's own rows: calls and seconds."""
-    rows = source.sql(statement("tracing"))
+    rows = source.sql("from tracing_cost()")
     return pa.table({"calls": rows["calls"], "seconds": seconds(rows["time"])})
 
 
@@ -362,7 +362,7 @@ def servers(source: Source) -> pa.Table:
     one call gets); files; processes (those that called; of a traced server itself). Errors: `fathom.errors.RunError` of
     a damaged run.
     """
-    rows = source.sql(statement("latency/server_totals"))
+    rows = source.sql("from server_totals()")
     times = {
         "seconds": seconds(rows["time"]),
         "mean_seconds": mean_seconds(rows),

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from fathom.analysis import Source, statement
+from fathom.analysis import Source
 from fathom.analysis.own import LINES, PARTS, SECOND, heat, own, run_seconds
 
 Times = NDArray[np.float64]
@@ -39,7 +39,7 @@ def when(source: Source) -> When:
     first, last = (None if at is None else at / SECOND for at in (first, last))
     origin, rows = heat(source)
     width = _width(run)
-    everyone = source.sql(statement("own_spread"))["units"][0].as_py()
+    everyone = source.sql("from own_spread()")["units"][0].as_py()
     parts = (_spent(rows, "processes").sum(axis=0) / width / max(1, everyone)).tolist()
     # Without durations no part has any I/O.
     if first is None or origin == "none" or not any(parts):

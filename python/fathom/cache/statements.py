@@ -13,6 +13,7 @@ import pyarrow as pa
 from fathom.analysis import Source, question
 from fathom.cache.files import SLOW, CacheFolder
 from fathom.cache.fingerprint import fingerprint
+from fathom.run import macros
 
 #: Bytes that rows in a file may have.
 MOST = 16 << 20
@@ -43,7 +44,7 @@ class CachedStatements:
 
     @cached_property
     def _fingerprint(self) -> str:
-        return fingerprint(self._run, duckdb.__version__)
+        return fingerprint(self._run, f"{duckdb.__version__} {macros.version()}")
 
 
 def _to_bytes(rows: pa.Table) -> bytes:

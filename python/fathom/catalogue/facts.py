@@ -15,6 +15,7 @@ def _whole(make: Callable[[], str]) -> Callable[[str], str]:
 
 #: Files of the source tree that hold facts of the catalogue: each made of what it was.
 FILES: Mapping[str, Callable[[str], str]] = {
+    "python/fathom/analysis/sql/layers.sql": _whole(layers.sql),
     "runtime/core/layers.h": _whole(layers.c_header),
     "engine/select/src/layers.rs": _whole(layers.rust),
     "web/src/draw/layers.ts": _whole(layers.typescript),

@@ -144,3 +144,21 @@ export const LAYERS: readonly Layer[] = [
 {rows}
 ];
 """
+
+
+_SQL = {
+    "library": "Is it a layer of a library of I/O?",
+    "system": "Is it a layer of the operating system's I/O?",
+    "store": "Is it a layer of the client of a storage system?",
+}
+
+
+def sql() -> str:
+    """python/fathom/analysis/sql/layers.sql."""
+    parts = ["-- Made from catalog/layers.toml by `make facts`.\n"]
+    for kind, meaning in _SQL.items():
+        listed = ", ".join(f"'{name}'" for name in names(kind))
+        parts.append(
+            f"-- {meaning}\ncreate or replace macro is_{kind}(layer) as\nlayer in ({listed});\n"
+        )
+    return "\n".join(parts)

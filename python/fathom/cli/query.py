@@ -14,6 +14,7 @@ examples:
   fathom query s3d.1 throughput --region checkpoint --json
   fathom query s3d.1 energy 11.5 8 --lines write.c:100-250
   fathom query s3d.1 --schema
+  fathom query s3d.1 --shell
   fathom query s3d.1 --sql "select op, sum(bytes) as bytes from counters group by op"
   fathom query s3d.1 --csv --sql "from calls where layer = 'mpiio' order by duration desc limit 20"
   fathom query s3d.1 --json < slow.sql
@@ -37,7 +38,7 @@ from fathom.analysis.latency import segment as segments
 from fathom.cli.arguments import add_all, add_run
 from fathom.errors import UsageError
 from fathom.pages import bars, latency, written
-from fathom.run import cluster
+from fathom.run import cluster, shell
 from fathom.run.limitations import explain_missing, reads_and_writes
 from fathom.run.store import Run, as_json
 from fathom.text import tables
@@ -62,6 +63,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--sql", metavar="TEXT", help="the statement (default: read from stdin)")
     what.add_argument("--schema", action="store_true", help="all tables and their columns")
+    what.add_argument(
+        "--shell", action="store_true", help="DuckDB's own shell, with all tables and macros"
+    )
     part = parser.add_argument_group("of which calls a query is (the program's own I/O calls)")
     part.add_argument("--lines", metavar="FILE:A-B", help="made from these source lines")
     part.add_argument("--region", metavar="NAME", help="inside this region of the program")
@@ -220,8 +224,17 @@ def _apart(rows: pa.Table) -> pa.Table:
     return rows.rename_columns(names)
 
 
+def _shell(arguments: argparse.Namespace) -> int:
+    if arguments.words or arguments.cluster or arguments.json or arguments.csv:
+        raise UsageError("query: --shell goes with a run alone")
+    with _opened(arguments) as opened:
+        return shell.open_shell(opened)
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Prints the rows."""
+    if arguments.shell:
+        return _shell(arguments)
     if arguments.words:
         return _ask(arguments)
     statement = _statement(arguments)

@@ -19,7 +19,7 @@ What `fathom show RUN --findings` concludes, in the order of the layer where it 
 This page is made from the headers in [catalog/findings](../catalog/findings/README.md).
 `tests/findings/NAME.toml` names two programs for each: one makes the mistake, one does the same work well.
 
-- The store's cost is learnt from the run's own calls ([store.sql](../catalog/findings/shared/store.sql)).
+- The store's cost is learnt from the run's own calls ([`store_costs()`](macros.md)).
 - The percentage says how sure a finding is. What to *do* differs from run to run where it is not said here.
 - `half` is the size at which the store spends as long waiting as moving the bytes.
 - A loss below 10 ms and below 1 % of the run time is left out.

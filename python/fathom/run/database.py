@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from fathom.errors import DamagedRun, FathomError, UsageError
-from fathom.run import manifest
+from fathom.run import macros, manifest
 from fathom.run.columns import LATER, PARTED
 
 # `ask` knows that; `many` is there for those to whom it matters.
@@ -24,6 +24,8 @@ warnings.filterwarnings("ignore", "Arrow output on a DB-API result makes an extr
 #: Bytes of tables together, the smallest first, that are held in memory rather than read again for each question; and
 #: rows that one may have: those of many ranks are alike, so few bytes can be millions of rows.
 SMALL, FEW = 16 << 20, 1_000_000
+#: The same of one who may ask once only: to read these takes less time than a few statements are planned in.
+LITTLE, FEWER = 1 << 20, 100_000
 #: Tables that have the run-time's rows beside the program's.
 APART = frozenset(("calls", "counters", "files", "tops"))
 # What a reader gets beside the stored columns.
@@ -59,7 +61,7 @@ def connect(
     directory: Path, memory: str | None = None, threads: int | None = None, everything: bool = False
 ) -> duckdb.DuckDBPyConnection:
     """A view for each table in `directory`; then the database is locked to that directory. `memory`: its limit, of one
-    who asks many times: small tables are then read once. `threads`: null: as many as there are processors.
+    who asks many times: more tables are then read once. `threads`: null: as many as there are processors.
     `everything`: also the run-time's rows, not the program's alone."""
     # DuckDB may read and write where it spills to, so that is a folder of its own, made when needed.
     spill = Path(tempfile.gettempdir()) / f"fathom-sql-{os.getuid()}-{os.getpid()}"
@@ -76,13 +78,14 @@ def connect(
     con.execute("set enable_external_access = false")
     con.execute(f"set parquet_metadata_cache = {bool(memory)}")
     files = table_files(directory)
-    add_views(con, directory, _small(files) if memory else frozenset(), everything)
+    held = _small(files, SMALL, FEW) if memory else _small(files, LITTLE, FEWER)
+    add_views(con, directory, held, everything)
     con.execute("set lock_configuration = true")
     return con
 
 
-def _small(files: dict[str, Path]) -> frozenset[str]:
-    """Names of the tables that are to be held in memory."""
+def _small(files: dict[str, Path], most: int, few: int) -> frozenset[str]:
+    """Names of the tables that are to be held in memory: together of so many bytes, each of so few rows."""
     sizes = {
         name: sum(part.stat().st_size for part in path.parent.glob(path.name))
         for name, path in files.items()
@@ -90,9 +93,9 @@ def _small(files: dict[str, Path]) -> frozenset[str]:
     small, total = set(), 0
     for name, size in sorted(sizes.items(), key=lambda one: one[1]):
         total += size
-        if total <= SMALL:
+        if total <= most:
             small.add(name)
-    return frozenset(name for name in small if _rows(files[name]) <= FEW)
+    return frozenset(name for name in small if _rows(files[name]) <= few)
 
 
 def _rows(pattern: Path) -> int:
@@ -100,7 +103,7 @@ def _rows(pattern: Path) -> int:
     try:
         return sum(pq.read_metadata(part).num_rows for part in pattern.parent.glob(pattern.name))
     except (OSError, pa.ArrowException):
-        return FEW + 1
+        return FEW + 1  # more than any limit
 
 
 def add_views(
@@ -300,7 +303,8 @@ def ask(con: duckdb.DuckDBPyConnection, text: str, values: object = None) -> pa.
     """
     checked = reading(con, text)
     try:
-        return _narrowed(con.execute(checked, values).to_arrow_table())
+        done = macros.loading(con, lambda: con.execute(checked, values))
+        return _narrowed(done.to_arrow_table())
     except duckdb.Error as error:
         raise _explained(con, error) from error
 
@@ -309,7 +313,7 @@ def many(con: duckdb.DuckDBPyConnection, text: str) -> pa.Table:
     """As `ask`, for millions of rows: they are there once, but the statement is planned twice, up to 0.1 s."""
     reading(con, text)
     try:
-        relation = con.sql(text)
+        relation = macros.loading(con, lambda: con.sql(text))
         if relation is None:
             raise UsageError("SQL: the statement gives no rows")
         return _narrowed(relation.to_arrow_table())
@@ -321,7 +325,8 @@ def write(con: duckdb.DuckDBPyConnection, text: str, file: Path) -> None:
     """As `ask`, for rows that need not be in memory: into a Parquet file."""
     reading(con, text)
     try:
-        con.execute(f"copy ({text}) to {quoted(str(file))} (format parquet)")
+        made = f"copy ({text}) to {quoted(str(file))} (format parquet)"
+        macros.loading(con, lambda: con.execute(made))
     except duckdb.Error as error:
         raise _explained(con, error) from error
 
@@ -330,7 +335,7 @@ def rows(con: duckdb.DuckDBPyConnection, text: str) -> list[dict[str, Any]]:
     """As `ask`, by name and as Python has them."""
     checked = reading(con, text)
     try:
-        done = con.execute(checked)
+        done = macros.loading(con, lambda: con.execute(checked))
         names = [one[0] for one in done.description or ()]
         return [dict(zip(names, row, strict=True)) for row in done.fetchall()]
     except duckdb.Error as error:
@@ -341,7 +346,8 @@ def keep(con: duckdb.DuckDBPyConnection, name: str, text: str, values: object = 
     """Keeps the rows of one reading statement as a table of this connection."""
     reading(con, text)
     try:
-        con.execute(f'create temp table "{name}" as {text}', values)
+        made = f'create temp table "{name}" as {text}'
+        macros.loading(con, lambda: con.execute(made, values))
     except duckdb.Error as error:
         raise _explained(con, error) from error
 

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from pyarrow.parquet import ParquetFile
 
 from fathom.errors import DamagedRun, FathomError, UsageError
-from fathom.run import database, manifest, onefile
+from fathom.run import database, macros, manifest, onefile
 from fathom.run.directory import engine, find, resolve
 from fathom.run.logs import tool_of
 from fathom.run.rings import are_done, own_rings, remove
@@ -40,6 +40,7 @@ class Run:
         """Of a directory that is packed; `open_run` sees to that. `memory`: limit of the database's. `everything`: also
         what is not the program's but a run-time's (docs/tables.md, `runtime`)."""
         self.path, self._memory, self.everything = path, memory, everything
+        self._kept_macros: set[str] = set()
         self._turn = threading.Lock()  # a connection keeps the rows of one statement
         self.name = path.name.removesuffix(".fathom")
         self.manifest = manifest.read(path)
@@ -96,6 +97,13 @@ class Run:
     def keep(self, name: str, text: str) -> None:
         """Makes a table of one reading statement's rows, for what is asked of this run after it."""
         database.keep(self.connection, name, text)
+
+    def keep_macro(self, name: str) -> None:
+        """Works out a macro without parameters once: for what is asked of this run after it, a table has its rows."""
+        if name not in self._kept_macros:
+            self.keep(f"kept_{name}", f"from {name}()")
+            macros.replace(self.connection, name, f"from kept_{name}", temporary=True)
+            self._kept_macros.add(name)
 
     def looking_at(self, text: str, **values: Any) -> "Run":
         """The same run, where `calls` are the rows of this statement."""

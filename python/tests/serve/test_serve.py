@@ -134,7 +134,7 @@ def test_programs_start_where_it_is_allowed_by_post_of_the_page_alone(
 
 
 def test_large_answers_are_compressed(server: Server) -> None:
-    _, headers, _ = server.get("/api/v1/lanes?run=small", Accept_Encoding="gzip")
+    _, headers, _ = server.get("/api/v1/schema?run=small", Accept_Encoding="gzip")
     assert headers["Content-Encoding"] == "gzip"
 
 

@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fathom.analysis import Source, statement
+from fathom.analysis import Source
 from fathom.analysis.own import SECOND
 from fathom.run.database import as_doubles
 
@@ -59,7 +59,7 @@ def operations(source: Source) -> pa.Table:
     exchange_seconds (the library's own MPI calls after that; null: layer mpi was not recorded, or not ROMIO),
     io_seconds (system calls), rest_seconds (what is left; with the exchange, where that is null).
     """
-    return _with_rest(in_seconds(source.sql(statement("collectives/operations"))))
+    return _with_rest(in_seconds(source.sql("from collective_operations()")))
 
 
 def functions(source: Source) -> pa.Table:
@@ -70,7 +70,7 @@ def functions(source: Source) -> pa.Table:
     elapsed_seconds; seconds; wait_seconds; exchange_seconds (from counters, less wait_seconds; null: not ROMIO, layer
     mpi was off, or the function met several files); io_seconds; rest_seconds.
     """
-    return _with_rest(in_seconds(source.sql(statement("collectives/functions"))))
+    return _with_rest(in_seconds(source.sql("from collective_functions()")))
 
 
 def aggregators(source: Source) -> pa.Table:
@@ -81,7 +81,7 @@ def aggregators(source: Source) -> pa.Table:
     own_bytes (of those, its own rank's); of_ranks (whose); confidence (%); all four null where no link is known;
     seconds (of its system calls).
     """
-    return in_seconds(source.sql(statement("collectives/aggregators")))
+    return in_seconds(source.sql("from collective_aggregators()"))
 
 
 def exchange(source: Source) -> pa.Table:
@@ -91,7 +91,7 @@ def exchange(source: Source) -> pa.Table:
     calls, file I/O, neither; exchange and rest are null where the exchange is not known: OMPIO, or layer mpi
     was off); seen_seconds (the exchange that was seen all the same: a part).
     """
-    rows = source.sql(statement("collectives/exchange"))
+    rows = source.sql("from collective_exchange()")
     nothing = pa.scalar(None, pa.float64())
     time, seen, posix = (
         pc.divide(as_doubles(rows[name]), SECOND) for name in ("time", "exchange", "posix")
@@ -116,4 +116,4 @@ def joined(source: Source) -> pa.Table:
     Columns: layer; op; operations; incomplete (of them not seen of all ranks); disagreeing (ranks name
     another function or file); ranks_seen (least); ranks_expected (most).
     """
-    return source.sql(statement("collectives/joined"))
+    return source.sql("from collective_joined()")

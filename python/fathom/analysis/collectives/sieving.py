@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fathom.analysis import Source, statement
+from fathom.analysis import Source
 from fathom.analysis.collectives.operations import in_seconds
 from fathom.run.database import added, as_doubles
 
@@ -29,7 +29,7 @@ def sieving(source: Source) -> pa.Table:
     flock, lockf inside: taking and releasing); extra_bytes (moved beyond what was asked for), efficiency (asked over
     moved; above 1 where one read served several ranks): null where no system call was seen to move any.
     """
-    return _with_extra(in_seconds(source.sql(statement("collectives/sieving"))))
+    return _with_extra(in_seconds(source.sql("from sieved_functions()")))
 
 
 def sieved_calls(source: Source) -> pa.Table:
@@ -41,4 +41,4 @@ def sieved_calls(source: Source) -> pa.Table:
     Columns: call (`calls.id`, of the first part); rank (null: several); ranks; then as `sieving`, and start_seconds,
     seconds.
     """
-    return _with_extra(in_seconds(source.sql(statement("collectives/sieved_calls"))))
+    return _with_extra(in_seconds(source.sql("from sieved_calls()")))

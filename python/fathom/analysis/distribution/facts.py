@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from fathom.analysis import Source, statement
+from fathom.analysis import Source
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ def facts_of(source: Source) -> Facts:
     hdf5 = source.sql(
         "select distinct file from objects where class = 'hdf5_file' and file is not null"
     )
-    order = source.sql(statement("distribution/order")).to_pylist()
+    order = source.sql("from access_order()").to_pylist()
     return Facts(
         int(job["ranks"] or job["processes"]),
         bool(job["ranks"]),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
 
-from fathom.analysis import Source, statement
+from fathom.analysis import Source
 from fathom.analysis.distribution import hpf
 from fathom.analysis.distribution.access import Access, Pieces, access, pieces
 from fathom.analysis.distribution.array import Distribution, distribution
@@ -152,12 +152,12 @@ def patterns(source: Source) -> Patterns:
 
 def _data_calls(source: Source) -> dict[str, Any]:
     """How many reads and writes the program made itself, and whether any lie inside of what it named (top.sql)."""
-    (row,) = source.sql(statement("distribution/data_calls")).to_pylist()
+    (row,) = source.sql("from data_calls()").to_pylist()
     return dict(row)
 
 
 def _unplaced(source: Source, part: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
-    for row in source.sql(statement("distribution/unplaced"), **part).to_pylist():
+    for row in source.sql("from unplaced_accesses($inside, $part)", **part).to_pylist():
         row.pop("file")
         yield row
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from fathom.analysis import Source, statement
+from fathom.analysis import Source
 from fathom.analysis.distribution.array import distribution
 from fathom.analysis.distribution.axis import Axis
 from fathom.analysis.distribution.boxes import Boxes
@@ -37,7 +37,7 @@ def _boxes(of: Spans) -> Boxes:
 
 
 def _plain(source: Source, part: Mapping[str, Any]) -> Iterator[Touched]:
-    rows = with_lists(source.sql(statement("distribution/offsets"), **part), "firsts", "ends")
+    rows = with_lists(source.sql("from bytes_by_rank($inside, $part)", **part), "firsts", "ends")
     for group in groups(rows, "file", "layer", "direction"):
         array = begin(group[0], (0,), 1)
         for row in group:
@@ -111,7 +111,7 @@ def _is_one_piece(axis: Axis) -> bool:
 def _viewed(
     source: Source, known: Mapping[int, Shape], part: Mapping[str, Any]
 ) -> Iterator[Touched]:
-    table = source.sql(statement("distribution/views"), **part)
+    table = source.sql("from views_by_rank($inside, $part)", **part)
     for group in groups(with_lists(table, "offsets", "sizes"), "file", "layer", "direction"):
         for rows in _by_displacement(group, known):
             array = begin(rows[0], (0,), 1)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from fathom.analysis import Source, statement
+from fathom.analysis import Source
 from fathom.analysis.distribution.boxes import Boxes
 from fathom.analysis.distribution.spans import spans
 from fathom.analysis.distribution.strides import Nest, settled
@@ -41,7 +41,7 @@ class Shape:
 
 def shapes(source: Source) -> dict[int, Shape]:
     """By number of the selection."""
-    rows = source.sql(statement("distribution/shapes")).to_pylist()
+    rows = source.sql("from used_selections()").to_pylist()
     return {row["selection"]: _shape(row) for row in rows}
 
 

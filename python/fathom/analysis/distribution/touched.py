@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from fathom.analysis import Source, statement
+from fathom.analysis import Source
 from fathom.analysis.distribution.boxes import Boxes
 from fathom.analysis.distribution.shapes import Shape
 
@@ -89,7 +89,7 @@ def begin(row: Row, extents: Sequence[int], element_bytes: int | None) -> Touche
 
 def arrays(source: Source, known: Mapping[int, Shape], part: Mapping[str, Any]) -> list[Touched]:
     """Datasets and variables, by file and name."""
-    rows = with_lists(source.sql(statement("distribution/selected"), **part), "starts")
+    rows = with_lists(source.sql("from selected_by_rank($inside, $part)", **part), "starts")
     return [_array(group, known) for group in groups(rows, "file", "layer", "name", "direction")]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fathom.analysis import Source, statement
+from fathom.analysis import Source
 from fathom.analysis.distribution.steps import MOST, Step, fold
 
 
@@ -24,10 +24,12 @@ class Use:
 
 def uses(source: Source, part: Mapping[str, Any]) -> tuple[list[Use], dict[int, str]]:
     """Groups of files, and the group of each file."""
-    rows = source.sql(statement("distribution/uses")).to_pylist()
+    rows = source.sql("from file_uses()").to_pylist()
     steps = {
         row["files"]: row
-        for row in source.sql(statement("distribution/steps"), most=MOST, **part).to_pylist()
+        for row in source.sql(
+            "from file_steps($inside, $part, $most)", most=MOST, **part
+        ).to_pylist()
     }
     alike: dict[str, list[dict[str, Any]]] = {}
     for row in rows:

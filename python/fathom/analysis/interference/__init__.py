@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fathom.analysis import Source, statement
+from fathom.analysis import Source
 from fathom.analysis.interference.means import Kind, Mean, Means, Server, kind_of, usual_mean
 from fathom.analysis.interference.spans import Span, common, moved, union
 from fathom.analysis.latency.servers import are_traced
@@ -87,9 +87,9 @@ def _one(
     gap = max(LEAST_GAP, run["duration"] // SPANS)
     spans: dict[Server, list[Span]] = defaultdict(list)
     given = {"processes": list(processes)}
-    for row in source.sql(statement("interference/spans"), gap=gap, **given).to_pylist():
+    for row in source.sql("from server_spans($gap, $processes)", gap=gap, **given).to_pylist():
         spans[row["server"], row["key"]].append((row["start"], row["stop"]))
-    totals = source.sql(statement("interference/totals"), **given).to_pylist()
+    totals = source.sql("from server_sums($processes)", **given).to_pylist()
     nodes = source.sql("select boot_id from nodes")["boot_id"].to_pylist()
     return One(
         name=name,
@@ -116,7 +116,7 @@ def of_run(name: str, source: Source, command: Sequence[str]) -> list[One]:
             "select distinct regexp_extract(exe, '[^/]*$') as program, ranks from processes where rank is not null"
         )
         return [_one(name, source, run, _key(programs.to_pylist(), command))]
-    rows = source.sql(statement("interference/programs"), processes=[]).to_pylist()
+    rows = source.sql("from server_programs()").to_pylist()
     names = _names(name, [row["program"] or "not recorded" for row in rows])
     return [
         _one(one, source, run, _key([row], row["words"] or []), row["processes"], row["stop"] - row["start"])
@@ -162,12 +162,12 @@ def _beside(run: One, runs: Sequence[One]) -> dict[Server, dict[str, list[Span]]
 
 
 def classes(run: One, spans: Mapping[Server, Sequence[Span]]) -> pa.Table:
-    """Calls by server, process, kind, and whether they were beside `spans` (classes.sql)."""
+    """Calls by server, process, kind, and whether they were beside `spans` (server_classes())."""
     rows = [(server, key, *span) for (server, key), spans_ in spans.items() for span in spans_]
     columns = list(zip(*rows, strict=True)) if rows else [(), (), (), ()]
     names = ("servers", "keys", "starts", "stops")
     return run.source.sql(
-        statement("interference/classes"),
+        "from server_classes($servers, $keys, $starts, $stops, $width, $processes)",
         processes=list(run.processes),
         width=max(1, run.duration // BINS),
         **{name: list(column) for name, column in zip(names, columns, strict=True)},

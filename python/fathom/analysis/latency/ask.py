@@ -6,8 +6,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from fathom.analysis import Remembered, combining, statement
+from fathom.analysis import Remembered
 from fathom.analysis.latency.language import Query
+from fathom.analysis.latency.pieces import combining, statement
 from fathom.analysis.latency.segment import INSIDE, WHOLE, Part
 from fathom.analysis.latency.servers import are_traced, names
 from fathom.analysis.own import SECOND, own_values
@@ -39,9 +40,9 @@ class Question:
 
     def units(self, name: str, values: dict[str, Any], **parts: str) -> pa.Table:
         """Rows of one statement of this folder on units alone."""
-        text = statement(f"latency/{name}", **self._selected | parts)
+        text = statement(name, **self._selected | parts)
         values = self.part.values | own_values(self.source) | values
-        combine = combining(f"latency/{name}") if self.spread else None
+        combine = combining(name) if self.spread else None
         if combine:
             return self.run.in_parts(text, combine, **values)
         return self.source.sql(text, **values)
@@ -51,11 +52,11 @@ class Question:
     ) -> pa.Table:
         """Rows of one statement on units and what is inside them."""
         inside = {
-            "parts": statement(f"latency/{'' if self.traced else 'no_'}parts"),
-            "reached": statement(f"latency/reached_{'servers' if self.traced else 'files'}"),
+            "parts": statement(f"{'' if self.traced else 'no_'}parts"),
+            "reached": statement(f"reached_{'servers' if self.traced else 'files'}"),
             "base": base,
             "around": self.part.around if base == "unit" else INSIDE.format(base=base),
-            "calls_inside": statement(f"latency/{'packed' if self.own_packed else 'climbed'}_own"),
+            "calls_inside": statement(f"{'packed' if self.own_packed else 'climbed'}_own"),
         }
         return self.units(name, values or {}, **inside, **parts)
 
@@ -70,9 +71,9 @@ class Question:
             "subcalls_set": subcalls.condition("subcall"),
             "first_set": "true" if 0 in subcalls else "false",
         }
-        counted = statement(f"latency/{some}", **sets)
+        counted = statement(some, **sets)
         straight = self.own_packed and self.part.which == WHOLE
-        lone = statement(f"latency/lone{'_whole' * straight}", **self._selected, **sets)
+        lone = statement(f"lone{'_whole' * straight}", **self._selected, **sets)
         return self.ask(name, values, base=base, counted=counted, lone=lone, **sets, **parts)
 
     def narrowed(self, calls: dict[str, list[int]]) -> "Question":
@@ -82,7 +83,7 @@ class Question:
         """
         if not self.top or not self.own_packed or self.traced:
             return self
-        chosen, combine = statement("latency/chosen_calls"), combining("latency/chosen_calls")
+        chosen, combine = statement("chosen_calls"), combining("chosen_calls")
         if self.spread and combine:
             narrowed = self.run.looking_at_rows(self.run.in_parts(chosen, combine, **calls))
         else:

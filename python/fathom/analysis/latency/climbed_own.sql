@@ -10,9 +10,9 @@ climbed as (
 inside_own as not materialized (
 	select c.* replace (
 		a.own as own, a.own_duration as own_duration, not list_contains(a.layers, c.layer) as topmost,
-		if(c.layer in ('posix', 'stdio', 'aio') and not list_has_any(a.layers, ['posix', 'stdio', 'aio']), false, null) as alone)
+		if(is_system(c.layer) and not list_has_any(a.layers, ['posix', 'stdio', 'aio']), false, null) as alone)
 	from calls as c join climbed as a on c.parent = a.id
 ),
 own_request as not materialized (
-	select * from own where outermost and layer in ('posix', 'stdio', 'aio')
+	select * from own where outermost and is_system(layer)
 )

@@ -3,8 +3,9 @@
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fathom.analysis import Source, statement
+from fathom.analysis import Source
 from fathom.analysis.latency.ask import Answer, Question
+from fathom.analysis.latency.pieces import statement
 from fathom.analysis.latency.segment import whole
 from fathom.run.database import as_doubles
 
@@ -33,7 +34,7 @@ def collectives(ask: Question) -> Answer:
     rows = everywhere.ask(
         "collective_members",
         {"collectives": longest.to_pylist()},
-        counted=statement("latency/any_subcall", servers_set="true"),
+        counted=statement("any_subcall", servers_set="true"),
     )
     servers = pc.list_value_length(rows["servers"]).cast(pa.int64())
     rows = rows.drop_columns("servers").append_column("servers", servers)

@@ -6,13 +6,13 @@ adds up. Inclusive: time in a layer, what lies below included; exclusive: less t
 among them, and less the servers' work.
 """
 
-from fathom.analysis import statement
 from fathom.analysis.latency import segment as segments
 from fathom.analysis.latency.ask import Answer, Question
 from fathom.analysis.latency.collectives import collectives
 from fathom.analysis.latency.language import Query, forms
 from fathom.analysis.latency.layers import breakdown
 from fathom.analysis.latency.operations import operations
+from fathom.analysis.latency.pieces import statement
 from fathom.analysis.latency.segment import Segment
 from fathom.analysis.own import own
 from fathom.errors import UsageError
@@ -44,7 +44,7 @@ def _nothing(ask: Question) -> UsageError:
         listed = ", ".join(numbered) or "none in this run"
         return query.wrong("servers", f"no such server; there are {listed}")
     if query.subcalls.ranges is not None:
-        counted = statement("latency/any_subcall", servers_set="true")
+        counted = statement("any_subcall", servers_set="true")
         most = ask.ask("most_subcalls", counted=counted)["most"][0].as_py()
         known = f"; of these calls there are 0-{most - 1}" if most else ""
         return query.wrong("subcalls", f"no such sub-call of these calls on these servers{known}")
@@ -68,7 +68,7 @@ def _notes(ask: Question, answer: Answer) -> list[str]:
     if ask.part.who == "rank":
         others = ask.source.sql(
             "select coalesce(sum(recorded), 0) as n from counters as c join processes as p using (process)"
-            f" where p.rank is null and enclosing is null and {statement('own_layer')}\n"
+            " where p.rank is null and enclosing is null and is_own_layer(layer, kind)"
         )["n"][0].as_py()
         if others:
             notes.append(f"{others:,} calls of processes that are no ranks are left out")

@@ -5,5 +5,5 @@ outer_call as (
 	union all
 	select c.process, c.call, c.op, c.start
 	from calls as c semi join chosen using (process, call)
-	where $regions and c.layer in ('user', 'threads') and c.parent is null
+	where $regions and is_region(c.layer) and c.parent is null
 )

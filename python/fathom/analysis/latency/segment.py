@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from fathom.analysis import Source, statement
+from fathom.analysis import Source
 from fathom.analysis.latency.language import Query
+from fathom.analysis.latency.pieces import statement
 from fathom.analysis.own import own_values
 from fathom.errors import NotRecorded, UsageError
 from fathom.run.database import of_path
@@ -101,15 +102,13 @@ def whole(who: str) -> Part:
 
 
 def _any(source: Source, who: str, which: str, values: dict[str, Any]) -> bool:
-    text = statement("latency/any_unit", who=who, which=which)
+    text = statement("any_unit", who=who, which=which)
     return bool(source.sql(text, **values, **own_values(source))["any_left"][0].as_py())
 
 
 def _choices(source: Source, who: str, what: str) -> str:
     """What an option could name in this run."""
-    rows = source.sql(
-        statement("latency/choices", who=who, which="true", what=what), **own_values(source)
-    )
+    rows = source.sql(statement("choices", who=who, which="true", what=what), **own_values(source))
     names = [str(name) for name in rows["name"].to_pylist() if name is not None]
     more = f", and {len(names) - MOST:,} more" if len(names) > MOST else ""
     return ", ".join(names[:MOST]) + more if names else "none in this run"
@@ -125,7 +124,7 @@ WHAT = {
 
 
 def _span(source: Source, part: Part, column: str) -> str:
-    text = statement("latency/span", who=part.who, which=part.which, column=column)
+    text = statement("span", who=part.who, which=part.which, column=column)
     (row,) = source.sql(text, **part.values, **own_values(source)).to_pylist()
     return f"{row['least']}-{row['most']}"
 

@@ -1,6 +1,6 @@
 """Servers of a run: are they traced, and what are they called?"""
 
-from fathom.analysis import Source, statement
+from fathom.analysis import Source
 
 
 def are_traced(source: Source) -> bool:
@@ -11,5 +11,5 @@ def are_traced(source: Source) -> bool:
 
 def names(source: Source) -> dict[int, str]:
     """Name of each server by its number in queries: the place of its name in their order."""
-    rows = source.sql(statement("latency/server_names"))
+    rows = source.sql("from servers() order by number")
     return dict(zip(rows["number"].to_pylist(), rows["server"].to_pylist(), strict=True))

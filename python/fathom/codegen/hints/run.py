@@ -7,7 +7,7 @@ from itertools import accumulate
 from math import prod
 from pathlib import Path, PurePosixPath
 
-from fathom.analysis import Source, statement
+from fathom.analysis import Source
 from fathom.analysis.distribution.hpf import directives
 from fathom.analysis.distribution.patterns import Pattern, Patterns
 from fathom.analysis.distribution.uses import Use
@@ -68,7 +68,7 @@ def group_of(seen: Patterns, name: str) -> Group:
 def observed(source: Source, group: Group) -> Observed:
     """Calls of one set of files."""
     files = sorted({pattern.file for pattern in group.patterns})
-    (row,) = source.sql(statement("raw_calls"), files=files).to_pylist()
+    (row,) = source.sql("from raw_calls($files)", files=files).to_pylist()
     own = {d: sum(p.calls for p in group.patterns if p.direction == d) for d in ("read", "write")}
     sets = group.sets
     return Observed(

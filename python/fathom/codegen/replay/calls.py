@@ -4,7 +4,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from importlib import resources
 from os.path import commonpath, normpath
 from pathlib import PurePosixPath
 from typing import Any
@@ -94,7 +93,7 @@ def read(run: Run, level: str, glob: str | None = None) -> Recorded:
     _check_size(run, processes)
     _check_whole(run, layers, processes)
     rows = run.sql(
-        _text("calls"), processes=list(processes),
+        "from replay_calls($processes, $layers)", processes=list(processes),
         layers=[*LEVELS["hdf5"], *ASIDE, *AROUND, "mpi", "fathom"],
     )  # fmt: skip
     objects = _objects(run)
@@ -111,10 +110,6 @@ def read(run: Run, level: str, glob: str | None = None) -> Recorded:
     _check_renamed(run, recorded)
     recorded.groups = _groups(recorded)
     return recorded
-
-
-def _text(name: str) -> str:
-    return resources.files(__package__).joinpath(f"{name}.sql").read_text(encoding="utf-8")
 
 
 def _processes(run: Run) -> tuple[dict[int, int | None], str]:

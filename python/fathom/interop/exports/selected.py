@@ -10,6 +10,7 @@ import pyarrow as pa
 from fathom.analysis import conditions
 from fathom.analysis.selection import Ranges, Selection
 from fathom.errors import DamagedRun, RunError, UsageError
+from fathom.run import macros
 from fathom.run.database import of_path, reading
 from fathom.run.limitations import reads_and_writes
 from fathom.run.store import Run
@@ -138,7 +139,8 @@ class Selected:
         connection = self.run.connection.cursor() if beside else self.run.connection
         try:
             reading(connection, statement)
-            reader: pa.RecordBatchReader = connection.execute(statement).to_arrow_reader(rows)
+            done = macros.loading(connection, lambda: connection.execute(statement))
+            reader: pa.RecordBatchReader = done.to_arrow_reader(rows)
             yield from reader
         except (duckdb.Error, pa.ArrowException) as error:
             raise DamagedRun(f"{self.run.path}: {str(error).strip().splitlines()[0]}") from error

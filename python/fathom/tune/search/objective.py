@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from fathom.analysis import statement
 from fathom.analysis.latency.language import Query
 from fathom.analysis.latency.model import answer
 from fathom.analysis.latency.segment import Segment
@@ -85,7 +84,7 @@ def estimated(run: Run, query: Query, group: str | None) -> float:
 def measure(run: Run, group: str | None) -> dict[str, float]:
     """Run time, launcher too; I/O of the slowest process, its opening, writing and closing; bytes; files written."""
     pattern = group if group is None or "/" in group else f"*/{group}"
-    rows = run.sql(statement("measured"), layer=None, group=pattern).to_pylist()
+    rows = run.sql("from landscape_measures($group)", group=pattern).to_pylist()
     files = {path for row in rows for path in row["written"] or ()}
     return {
         "runtime": (run.manifest["end_ns"] - run.manifest["start_ns"]) / SECOND,

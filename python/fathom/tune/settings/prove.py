@@ -20,7 +20,6 @@ from fathom.tune.settings.stacks import Stack, installed_stacks
 RANKS = 4
 SECONDS = 120
 PROGRAMS = Path(__file__).parent / "programs"
-SHOWN = (Path(__file__).parent / "shown.sql").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True)
@@ -139,7 +138,9 @@ class Bench:
             line = next((line for line in done.stderr.splitlines() if line.strip()), "")
             raise RunError(f"{_as_text(given)}: exit status {done.returncode}: {line}")
         run = open_run(place / "run.fathom", quiet=True)
-        row = run.sql(SHOWN, path=str(data / "f"), folder=str(data)).to_pylist()[0]
+        row = run.sql(
+            "from knob_effects($path, $folder)", path=str(data / "f"), folder=str(data)
+        ).to_pylist()[0]
         return str(row[knob.proof.shows.replace("-", "_")])
 
 

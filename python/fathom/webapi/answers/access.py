@@ -10,7 +10,6 @@ from fathom.webapi.answers import answer, choice, number, spread, table
 from fathom.webapi.answers.captured import missing
 from fathom.webapi.answers.session import View
 from fathom.webapi.answers.span import bins_of, lane_count
-from fathom.webapi.answers.statements import statement
 from fathom.webapi.answers.table import Table, notes
 from fathom.webapi.answers.time_index import narrowed, narrowed_to_file
 
@@ -25,7 +24,7 @@ def file_of(view: View, selection: Selection, file: int | None) -> int:
     """The file that is asked for; where none is, that of the longest of the selected calls on files, or NO_FILE."""
     if file is not None:
         return file
-    text = statement("access_longest", selected=conditions.calls(selection))
+    text = f"from access_longest({conditions.calls(selection)})"
     # The pictures of the screen ask at the same time.
     longest = view.opened.answers.answer(
         text, False, lambda: narrowed(view, selection).value(text), view.stop.check
@@ -45,7 +44,7 @@ class Extent:
 
 def extent(view: View, selection: Selection, file: int, bins: int) -> Extent:
     """Of what is selected of a file: of the lowest layer that moved data of it, unless layers are selected."""
-    text = statement("access_span", file=str(file), selected=conditions.calls(selection))
+    text = f"from access_span({file}, {conditions.calls(selection)})"
     # Three pictures of a file stand on it, and ask at the same time.
     rows = view.opened.answers.answer(
         text, False, lambda: narrowed_to_file(view, selection, file).rows(text), view.stop.check
@@ -98,27 +97,19 @@ def access(
     bins = bins_of if across == "time" else _lanes
     begin, step = bins(view, selection, width)
     column = "start" if across == "time" else "lane"
-    parts = {
-        "file": str(file),
-        "selected": conditions.calls(selection),
-        "across": across,
-        "x": f"greatest(0, ({'c' if across == 'time' else 'lane'}.{column} - {begin}) // {step})",
-        "which": f"{one_of('layer', place.layers)} and kind in ('read', 'write')",
-        "low": str(place.low),
-        "step": str(place.step),
-        "height": str(height),
-    }
-    sizes = statement(
-        "access_sizes", file=str(file), selected=conditions.calls(replace(selection, t=None))
-    )
+    at_x = f"greatest(0, ({'c' if across == 'time' else 'lane'}.{column} - {begin}) // {step})"
+    which = f"{one_of('layer', place.layers)} and kind in ('read', 'write')"
+    selected = conditions.calls(selection)
+    cells = f"({file}, {at_x}, {selected}, {which}, {place.low}, {place.step})"
+    sizes = f"from access_sizes({file}, {conditions.calls(replace(selection, t=None))})"
     return {
         "file": None if file == NO_FILE else file,
         "path": view.value(f"select path from files where file = {file}"),
         "x": {"begin": begin, "width": step, "bins": width},
         "y": {"begin": place.low, "width": place.step, "bins": height},
         "layers": list(place.layers),
-        "cells": _cells(view, selection, file, parts, place),
-        "stripe": view.value(statement("access_stripe", file=str(file))),
+        "cells": _cells(view, selection, file, cells, place),
+        "stripe": view.value(f"from access_stripe({file})"),
         "block": PAGE,
         "sizes": view.remembered(
             sizes, lambda: view.table(sizes, {"from": "bytes", "below": "bytes"})
@@ -126,15 +117,13 @@ def access(
     }
 
 
-def _cells(
-    view: View, selection: Selection, file: int, parts: dict[str, str], place: Extent
-) -> Table:
-    """What `access_cells.sql` gives, of fewer steps than it has to stand by itself: a statement of many is planned for
+def _cells(view: View, selection: Selection, file: int, arguments: str, place: Extent) -> Table:
+    """What access_cells() gives, of fewer steps than it has to stand by itself: a statement of many is planned for
     longer than it runs."""
-    placed = narrowed_to_file(view, selection, file).sql(statement("access_placed", **parts))
+    placed = narrowed_to_file(view, selection, file).sql(f"from access_placed{arguments}")
     return table.of(
         spread.cells(placed, place.step),
-        statement("access_cells", **parts),
+        f"from access_cells{arguments}",
         {"x": "count", "y": "count"},
         note=note_of(view, selection, file, place.unknown),
     )

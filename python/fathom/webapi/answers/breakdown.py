@@ -12,7 +12,6 @@ from fathom.webapi.answers import answer, choice, number
 from fathom.webapi.answers.captured import Captured, captured, missing
 from fathom.webapi.answers.longest import least
 from fathom.webapi.answers.session import View
-from fathom.webapi.answers.statements import statement
 from fathom.webapi.answers.table import Table, notes
 from fathom.webapi.answers.time_index import narrowed
 
@@ -23,12 +22,12 @@ KEYS = {
     "server": "coalesce(server_process.server, server_file.server)",
 }
 #: Whose each call is, where keys need it.
-WHOSE = {
-    "layer": "",
-    "op": "",
-    "lane": "left join lane using (process)",
-    "server": "left join server_process using (process) left join server_file using (file)",
-}
+LANE = "left join lanes() as lane using (process)"
+SERVER = (
+    "left join server_processes() as server_process using (process)"
+    " left join server_files() as server_file using (file)"
+)
+WHOSE = {"layer": "", "op": "", "lane": LANE, "server": SERVER}
 UNITS = {"sub-calls": "count"}
 DIRECTORIES = "no server was recorded: each directory stands for one, with the calls on its files"
 ASIDE = "communication inside I/O calls is in the time of the layer that called it: "
@@ -82,32 +81,88 @@ def _near_calls(view: View, selection: Selection) -> str:
     return f"b.start between {selection.t[0] - longest} and {selection.t[1] + longest}"
 
 
-def _parts(view: View, selection: Selection, by: str, of: str) -> dict[str, str]:
-    counted = is_counted(selection, by, of)
-    of_files = selection.files is not None or selection.servers is not None
-    layers = ", ".join(quoted(name) for name in ("server", *STORAGE))
-    reached = f"layer in ({layers})" if by == "server" else "true"
+def _keyed(rows: str, where: str, by: str, whose: str | None = None, more: str = "") -> str:
+    """Rows `c` for which a condition holds, each with the key that it counts for."""
+    return (
+        f"select c.*, {KEYS[by]} as key{more} from (select * from {rows} as c"
+        f" where {where} and is_io(c.layer, c.kind)) as c {WHOSE[by] if whose is None else whose}"
+    )
+
+
+def _of_calls(view: View, selection: Selection, by: str, exclusive: str) -> dict[str, str]:
+    """Sums from the calls themselves, and what they stand on, by name."""
     has_key = "key is not null and not inside" if by == "server" else "key is not null"
-    storage = f"(layer = 'server' or {statement('latency/of_storage')}\n)"
+    same = "true" if by == "server" else "h.layer = c.layer"
     return {
-        "by": by,
-        "key": KEYS[by],
-        "whose": WHOSE[by],
-        "holds": _holds(view),
-        "selected": conditions.calls(selection),
-        "inside": "c.enclosing_layer is not distinct from c.layer"
-        if by in ("layer", "lane")
-        else "false",
-        "reached": reached,
-        "reaches": (storage if counted else reached) if by == "server" else "true",
-        "exclusive": str(of == "exclusive" and by != "server").lower(),
-        "holders": holders(view, by),
-        "same": "true" if by == "server" else "h.layer = c.layer",
-        "has_key": has_key,
-        "picked_has_key": has_key.replace("key", "p.key"),
-        "near_calls": _near_calls(view, selection),
-        "below_known": str(not counted or not (of_files or by == "server")).lower(),
+        "timed_": _keyed("calls", f"{conditions.calls(selection)} and {_reached(by)}", by),
+        "picked_": f"from key_calls('timed_', {holders(view, by)}, {same})",
+        "sums_": f"from key_call_sums('picked_', {exclusive}, {has_key})",
+        "inner_": f"from key_call_inner('picked_', {_holds(view)}, {_near_calls(view, selection)})",
+        "counting_": f"select * from picked_ where {has_key}",
+        "longest_": "from key_longest('counting_', 'sums_')",
+        "of_files_": f"from key_call_servers('picked_', {has_key})",
     }
+
+
+def _of_counters(selection: Selection, by: str, exclusive: str) -> dict[str, str]:
+    """The same from counters, so of every level."""
+    selected = conditions.calls(selection)
+    of_calls = f"{selected} and {_reached(by)}"
+    storage = "(layer = 'server' or is_storage_access(layer, enclosing_layer, enclosing))"
+    which = f"{selected} and {storage if by == 'server' else 'true'}"
+    inside = "false"
+    if by in ("layer", "lane"):
+        inside = "c.enclosing_layer is not distinct from c.layer"
+    whose = f"{LANE} {SERVER}"
+    more = f", {inside} as inside, server_file.server"
+    of_longest = f"{of_calls} and duration in (select longest from sums_)"
+    return {
+        "inside_": _keyed("counters_inside()", selected, by, whose),
+        "inner_": "from key_counter_inner('inside_')",
+        "keyed_": _keyed("counters", which, by, whose, more),
+        "sums_": f"from key_counter_sums('keyed_', 'inner_', {exclusive})",
+        "counting_": _keyed("calls", of_longest, by),
+        "longest_": "from key_longest('counting_', 'sums_')",
+        "of_files_": "select key, layer, server, time from keyed_ where key is not null",
+        "timed_": _keyed("calls", of_calls, by),
+    }
+
+
+def _reached(by: str) -> str:
+    """Of calls: they can have reached a server, where that is asked."""
+    layers = ", ".join(quoted(name) for name in ("server", *STORAGE))
+    return f"layer in ({layers})" if by == "server" else "true"
+
+
+def _text(
+    view: View, selection: Selection, by: str, of: str, counted: bool, covered: bool, most: int
+) -> str:
+    """The statement of the rows."""
+    exclusive = str(of == "exclusive" and by != "server").lower()
+    of_files = selection.files is not None or selection.servers is not None
+    inner_known = str(not counted or not (of_files or by == "server")).lower()
+    rows = (
+        _of_counters(selection, by, exclusive)
+        if counted
+        else _of_calls(view, selection, by, exclusive)
+    )
+    served = ""
+    if view.once("traced", lambda: are_traced(view)):
+        of_servers = _keyed("served_calls()", conditions.calls(selection), by)
+        served = (
+            f" union all select c.key, c.layer, s.server, c.spent from ({of_servers}) as c"
+            " join server_processes() as s on s.process = c.worker"
+        )
+    rows |= {
+        "servers_": f"from of_files_{served}",
+        "unions_": "from key_unions('timed_')" if covered else "from no_key_unions()",
+    }
+    parts = ",\n".join(
+        f"{name} as {'materialized ' if name == 'picked_' else ''}({text})"
+        for name, text in rows.items()
+    )
+    names = "'sums_', 'inner_', 'longest_', 'servers_', 'unions_'"
+    return f"with {parts}\nfrom key_rows({names}, {exclusive}, {inner_known}, {most})"
 
 
 def _talk(view: View, of: str, counted: bool) -> str | None:
@@ -143,17 +198,9 @@ def breakdown(
         return by_call(view, selection, of, min(limit, 100))
     coverage = captured(view, selection)
     covered = coverage.complete and coverage.events <= SORTED
-    parts = _parts(view, selection, by, of)
     counted = is_counted(selection, by, of)
     traced = view.once("traced", lambda: are_traced(view))
-    text = statement(
-        "breakdown",
-        **parts,
-        of_server=statement("breakdown_traced" if traced else "breakdown_untraced", **parts),
-        sums=statement("breakdown_counted" if counted else "breakdown_calls", **parts),
-        covered=statement("breakdown_covered" if covered else "breakdown_uncovered", **parts),
-        limit=str(limit),
-    )
+    text = _text(view, selection, by, of, counted, covered, limit)
     stand_in = None if traced else DIRECTORIES
     beside = stand_in if by == "server" else _talk(view, of, counted)
     # What a server did for a call may be after it.
@@ -168,21 +215,15 @@ def _with(table: Table, beside: str | None) -> Table:
 
 def by_call(view: View, selection: Selection, of: str, limit: int) -> Table:
     """The longest of the selected calls that no other I/O call holds, each with the layers below it."""
-    chosen = statement(
-        "outermost_calls",
-        selected=conditions.calls(selection),
-        least=least(view, selection, limit, "enclosing_layer is null"),
-        limit=str(limit),
-    )
+    shortest = least(view, selection, limit, "enclosing_layer is null")
+    chosen = f"from outermost_longest({conditions.calls(selection)}, {shortest}, {limit})"
     roots = narrowed(view, selection).rows(chosen)
-    text = statement(
-        "breakdown_by_call",
-        roots=_listed(str(row["id"]) for row in roots),
-        streams=_listed(sorted({str(row["stream"]) for row in roots})),
-        begin=str(min((row["start"] for row in roots), default=0)),
-        end=str(max((row["start"] + row["duration"] for row in roots), default=0)),
-        exclusive=str(of == "exclusive").lower(),
-    )
+    ids = _listed(str(row["id"]) for row in roots)
+    streams = _listed(sorted({str(row["stream"]) for row in roots}))
+    begin = min((row["start"] for row in roots), default=0)
+    end = max((row["start"] + row["duration"] for row in roots), default=0)
+    near = f"stream in ({streams}) and start between {begin} and {end}"
+    text = f"from layers_inside(id in ({ids}), {near}, {of == 'exclusive'})"
     longest = view.table(text, note=missing(view, selection), units={"key": "call"})
     return _with(longest, _talk(view, of, counted=False))
 

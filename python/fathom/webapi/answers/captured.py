@@ -6,7 +6,6 @@ from fathom.analysis import conditions
 from fathom.analysis.selection import Selection
 from fathom.run.limitations import reads_and_writes
 from fathom.webapi.answers.session import View
-from fathom.webapi.answers.statements import statement
 
 
 def no_files(view: View) -> str:
@@ -40,7 +39,7 @@ class Captured:
 
 def captured(view: View, selection: Selection) -> Captured:
     """Of what is selected, but for its time: counters have none."""
-    text = statement("captured", selected=conditions.calls(replace(selection, t=None)))
+    text = f"from captured_calls({conditions.calls(replace(selection, t=None))})"
     (row,) = view.once(("captured", text), lambda: view.rows(text))
     again = reads_and_writes(view.run.manifest, Captured.again)
     return Captured(row["calls"], row["events"], again)

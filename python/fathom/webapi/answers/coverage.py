@@ -16,7 +16,6 @@ from fathom.run.database import one_of
 from fathom.webapi.answers import answer, number, table
 from fathom.webapi.answers.access import Extent, extent, file_of, note_of
 from fathom.webapi.answers.session import View
-from fathom.webapi.answers.statements import statement
 from fathom.webapi.answers.time_index import narrowed_to_file
 
 Bins = NDArray[np.int64]
@@ -98,9 +97,7 @@ def coverage(
     text = _text(selection, file, place)
     of_calls = narrowed_to_file(view, selection, file)
     rows = of_calls.sql(text)
-    reads = of_calls.sql(
-        statement("coverage_asked", file=str(file), selected=conditions.calls(selection, "layers"))
-    )
+    reads = of_calls.sql(f"from coverage_asked({file}, {conditions.calls(selection, 'layers')})")
     bytes_asked = asked_of(view, reads)
     edges = place.low + place.step * np.arange(width + 1, dtype=np.int64)
     read, twice = depths(*_ranges(rows, "read"))
@@ -136,9 +133,5 @@ def _sums(sets: tuple[Spans | None, ...]) -> dict[str, int | None]:
 
 
 def _text(selection: Selection, file: int, place: Extent) -> str:
-    return statement(
-        "coverage_ranges",
-        file=str(file),
-        selected=conditions.calls(selection),
-        which=one_of("layer", place.layers),
-    )
+    selected, which = conditions.calls(selection), one_of("layer", place.layers)
+    return f"from coverage_ranges({file}, {selected}, {which})"

@@ -11,17 +11,16 @@ from fathom.webapi.answers import answer, choice, number, table, text
 from fathom.webapi.answers.captured import missing, no_files
 from fathom.webapi.answers.longest import how_many, least
 from fathom.webapi.answers.session import View
-from fathom.webapi.answers.statements import statement
 from fathom.webapi.answers.table import Table
 from fathom.webapi.answers.time_index import narrowed
 
-STATEMENTS = {"file": "files_tree", "rank": "files_ranks", "op": "files_ops"}
+STATEMENTS = {"file": "file_tree", "rank": "file_ranks", "op": "file_ops"}
 UNITS = {"files": "count", "most lanes": "count"}
 
 
 def common_folder(view: View) -> str:
     """The deepest folder that holds all files, with its slash."""
-    (row,) = view.rows(statement("files_ends"))
+    (row,) = view.rows("from file_ends()")
     if row["first"] is None:
         return "/"
     folders = [PurePosixPath(row[end]).parent for end in ("first", "last")]
@@ -37,27 +36,20 @@ def files(
     folder = folder if folder.endswith("/") else folder + "/"
     if by == "call":
         return {"under": folder, "table": _each(view, selection, limit)}
-    counted = selection.t is None
-    parts = {
-        "selected": conditions.calls(selection),
-        "by": "process" if by == "rank" else "file",
-        "under": quoted(folder),
-    }
-    base = statement("files_counted" if counted else "files_calls", **parts)
-    sums = statement("files_sums", **parts)
-    text = statement(STATEMENTS[by], file_calls=base, sums=sums, **parts)
+    rows = "file_calls_of_counters" if selection.t is None else "file_calls_of_calls"
+    within = f", {quoted(folder)}" if by == "file" else ""
+    text = (
+        f"with calls_ as (from {rows}({conditions.calls(selection)}))"
+        f" from {STATEMENTS[by]}('calls_'{within})"
+    )
     note = _note(view, selection, by)
     return {"under": folder, "table": narrowed(view, selection).table(text, UNITS, limit, note)}
 
 
 def _each(view: View, selection: Selection, limit: int) -> Table:
     on_files = "file is not null"
-    text = statement(
-        "files_each",
-        selected=conditions.calls(selection),
-        least=least(view, selection, limit, on_files),
-        limit=str(limit),
-    )
+    shortest = least(view, selection, limit, on_files)
+    text = f"from file_each({conditions.calls(selection)}, {shortest}, {limit})"
     rows = narrowed(view, selection).sql(text)
     total = how_many(view, selection, on_files) if rows.num_rows == limit else None
     return table.of(rows, text, UNITS, total, _note(view, selection, "call"))

@@ -9,7 +9,6 @@ from fathom.webapi.answers import answer, choice, number, table
 from fathom.webapi.answers.captured import missing
 from fathom.webapi.answers.session import View
 from fathom.webapi.answers.span import bins_of
-from fathom.webapi.answers.statements import statement
 from fathom.webapi.answers.time_index import narrowed
 
 #: The histograms from `cells`: the same rows as their own statements give from the calls.
@@ -28,38 +27,38 @@ def latency(view: View, selection: Selection, by: str = "op", width: int = 256) 
     note = missing(view, selection)
     selected = conditions.calls(selection)
     begin, step = bins_of(view, selection, width)
-    parts = {"selected": selected, "begin": str(begin), "width": str(step)}
     op = "op" if by == "op" else "null::varchar"
     of_calls = narrowed(view, selection)
-    cells = statement("latency_cells", **parts)
+    binned = f"{selected}, {begin}, {step}"
+    cells = f"from duration_cells({binned})"
     of_calls.keep("cells", cells)
     buckets = of_calls.sql(BUCKETS.format(op=op))
     return {
-        "buckets": table.of(buckets, statement("latency_buckets", op=op, **parts), note=note),
+        "buckets": table.of(buckets, f"from duration_buckets({selected}, {op})", note=note),
         "over time": table.of(
             of_calls.sql(OVER_TIME),
-            statement("latency_over_time", **parts),
+            f"from duration_over_time({binned})",
             {"time bin": "count"},
             note=note,
         ),
-        "percentiles": _percentiles(of_calls, cells, {"op": op, "selected": selected}),
+        "percentiles": _percentiles(of_calls, cells, selected, op),
         "counted": None if buckets.num_rows else _counted(view, selection),
         "begin": begin,
         "width": step,
     }
 
 
-def _percentiles(of_calls: View, cells: str, parts: dict[str, str]) -> table.Table:
+def _percentiles(of_calls: View, cells: str, selected: str, op: str) -> table.Table:
     """Exact, or of very many calls at most 19 % above."""
     if (of_calls.value("select sum(calls) from cells") or 0) <= EXACT:
-        return of_calls.table(statement("latency_percentiles", **parts), UNITS)
-    rows = of_calls.sql(statement("latency_percentiles_many", cells="cells", **parts))
-    text = statement("latency_percentiles_many", cells=f"({cells})", **parts)
+        return of_calls.table(f"from duration_percentiles({selected}, {op})", UNITS)
+    rows = of_calls.sql(f"from cell_percentiles('cells', {op})")
+    text = f"with cells as ({cells}) from cell_percentiles('cells', {op})"
     remark = f"of more than {EXACT:,} calls: percentiles are at most 19 % above the true ones"
     return table.of(rows, text, UNITS, note=remark)
 
 
 def _counted(view: View, selection: Selection) -> table.Table:
-    text = statement("latency_counted", selected=conditions.calls(replace(selection, t=None)))
+    text = f"from duration_counters({conditions.calls(replace(selection, t=None))})"
     known = "counters know no time: these are of the whole run" if selection.t else None
     return view.table(text, {"shortest": "ns"}, note=known)

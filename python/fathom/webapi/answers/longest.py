@@ -3,7 +3,6 @@
 from fathom.analysis import conditions
 from fathom.analysis.selection import Selection
 from fathom.webapi.answers.session import View
-from fathom.webapi.answers.statements import statement
 from fathom.webapi.answers.time_index import narrowed
 
 
@@ -13,7 +12,7 @@ def least(view: View, selection: Selection, limit: int, which: str = "true") -> 
     if selection.t is not None:
         return "true"
     selected = conditions.calls(selection)
-    shortest = view.value(statement("least", selected=selected, which=which, limit=str(limit)))
+    shortest = view.value(f"from least_of_longest({selected}, {which}, {limit})")
     return "true" if shortest is None else f"duration >= {shortest}"
 
 
@@ -22,5 +21,5 @@ def how_many(view: View, selection: Selection, which: str = "true") -> int:
     is_timed = selection.t is not None
     of_calls = narrowed(view, selection)
     count = "count(*) from calls" if is_timed else "coalesce(sum(recorded), 0) from counters"
-    where = f"{conditions.calls(selection)} and {which} and {statement('any_io')}"
+    where = f"{conditions.calls(selection)} and {which} and is_io(c.layer, c.kind)"
     return int(of_calls.value(f"select {count} as c where {where}"))

@@ -14,7 +14,6 @@ from fathom.webapi.answers import answer, choice, number, table
 from fathom.webapi.answers.lines import around
 from fathom.webapi.answers.longest import how_many, least
 from fathom.webapi.answers.session import View
-from fathom.webapi.answers.statements import statement
 from fathom.webapi.answers.table import Table
 from fathom.webapi.answers.time_index import narrowed
 
@@ -34,8 +33,8 @@ OWN = (
 
 
 def briefs(view: View, chosen: str) -> list[Row]:
-    """Calls of a statement over `calls`, as lists show them, in the order of their starts: what brief.sql gives, with
-    names that are asked once a run."""
+    """Calls of a statement over `calls`, as lists show them, in the order of their starts: what brief_calls() gives,
+    with names that are asked once a run."""
     rows = view.rows(f"select id, parent, {', '.join(OWN)} {chosen}")
     return _named(view, sorted(rows, key=lambda row: (row["start"], row["id"])))
 
@@ -57,8 +56,7 @@ def _listed(row: Row, lane: Row, file: Row) -> Row:
 def _lanes(view: View) -> dict[int, Row]:
     """Lane and server of each process."""
     processes = view.rows(
-        f"with {statement('lane')}, {statement('latency/servers')}"
-        " select process, lane, server from lane left join server_process using (process)"
+        "select process, lane, server from lanes() left join server_processes() using (process)"
     )
     return {row["process"]: row for row in processes}
 
@@ -69,8 +67,8 @@ def _files(view: View, wanted: set[int]) -> dict[int, Row]:
     new = wanted - known.keys()
     if new:
         named = view.rows(
-            f"with {statement('latency/servers')} select f.file, path, server"
-            f" from files as f left join server_file using (file) where f.file in ({_list(sorted(new))})"
+            "select f.file, path, server from files as f left join server_files() using (file)"
+            f" where f.file in ({_list(sorted(new))})"
         )
         known.update({row["file"]: row for row in named})
     return known
@@ -194,13 +192,8 @@ def _siblings(view: View, row: Row, thread: str) -> Row:
     usual one, and those beside this one."""
     within = "parent is null" if row["parent"] is None else f"parent = {row['parent']}"
     (siblings,) = view.rows(
-        statement(
-            "siblings",
-            calls=thread,
-            which=f"layer = {quoted(row['layer'])} and op = {quoted(row['op'])} and {within}",
-            stream=str(row["stream"]),
-            **{name: str(row[name]) for name in ("id", "start", "duration")},
-        )
+        f"from siblings('{thread}', {row['id']}, {row['stream']}, {row['start']}, {row['duration']},"
+        f" layer = {quoted(row['layer'])} and op = {quoted(row['op'])} and {within})"
     )
     return {
         name: value if name == "count" or value is None else str(value)
@@ -212,8 +205,10 @@ def _breakdown(view: View, row: Row, holds: bool, thread: str) -> dict[str, Any]
     """Exclusive time of the call and of those inside it, by layer from the top of the stack."""
     if not holds:
         return {"layers": [[row["layer"], row["exclusive"]]]}
-    rows = view.rows(statement("inside", calls=thread, call=str(row["id"]), stream=str(row["stream"]),
-        start=str(row["start"]), stop=str(row["start"] + row["duration"])))  # fmt: skip
+    stop = row["start"] + row["duration"]
+    rows = view.rows(
+        f"from exclusive_inside('{thread}', {row['id']}, {row['stream']}, {row['start']}, {stop})"
+    )
     spent = {one["layer"]: int(one["exclusive"]) for one in rows}
     return {"layers": [[layer, spent[layer]] for layer in stack(spent)]}
 
@@ -335,14 +330,12 @@ def slowest(view: View, selection: Selection, *, limit: int = 200, by: str = "du
     """The longest I/O calls that are selected, or those that kept the most for themselves."""
     where = conditions.calls(selection)
     is_longest = by == "duration"
-    chosen = statement(
-        "longest",
-        which=where,
-        least=least(view, selection, limit) if is_longest else "true",
-        size="duration" if is_longest else "duration - nested",
-        limit=str(limit),
+    shortest = least(view, selection, limit) if is_longest else "true"
+    size = "duration" if is_longest else "duration - nested"
+    sql = (
+        f"with longest_ as (from longest_calls({where}, {shortest}, {size}, {limit}))"
+        f" from brief_calls('longest_') order by {by} desc, call"
     )
-    sql = f"with {statement('brief', chosen=chosen)} order by {by} desc, call"
     rows: pa.Table = narrowed(view, selection).sql(sql)
     total = how_many(view, selection) if rows.num_rows == limit else None
     return table.of(rows, sql, {"file": "file", "path": "text"}, total)

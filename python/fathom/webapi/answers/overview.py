@@ -6,7 +6,6 @@ from typing import Any
 import pyarrow as pa
 
 from fathom.analysis import findings as conclusions
-from fathom.analysis import statement as analysis
 from fathom.analysis import summary
 from fathom.analysis.part import HEAT_OF_ALL, is_all_own
 from fathom.analysis.selection import Selection
@@ -26,7 +25,6 @@ from fathom.webapi.answers.lanes import lanes
 from fathom.webapi.answers.servers import totals_of
 from fathom.webapi.answers.session import MEMORY, View
 from fathom.webapi.answers.span import duration
-from fathom.webapi.answers.statements import statement
 from fathom.webapi.answers.table import Table
 from fathom.webapi.answers.tile import has_calls, outliers
 
@@ -117,7 +115,7 @@ def _label(view: View, lane: int) -> str:
 def _straggler(view: View) -> list[dict[str, Any]]:
     """The rank with the most I/O time of its own, where it stands out: others wait for it. Nobody waits for a process
     without rank, as a script has for helpers."""
-    own = {row["process"]: row["time"] for row in view.rows(statement("own_time"))}
+    own = {row["process"]: row["time"] for row in view.rows("from own_time()")}
     spent = [
         (own.get(row["process"], 0), row["lane"])
         for row in _every_lane(view)
@@ -209,7 +207,7 @@ def _conclude(view: View) -> dict[str, Any]:
 
 def _rate(view: View) -> Table:
     note = None
-    rows = view.table(statement("rate"))
+    rows = view.table("from transfer_rate()")
     if not rows.rows:
         moved = "select exists(from counters where kind in ('read', 'write') and bytes > 0)"
         again = reads_and_writes(view.run.manifest, Captured.again)
@@ -235,7 +233,7 @@ def overview(view: View, _: Selection) -> dict[str, Any]:
             f"{question} {line}" for question, lines in by_question[1:] for line in lines[:3]
         ],
         "landmarks": [*_longest_call(view), *_straggler(view), *_hot_server(view)],
-        "layers": view.table(analysis("layers")),
+        "layers": view.table("from layer_totals()"),
         "rate": _rate(view),
         "missing": [line.strip() for line in coverage_footer.missing(shown)],
         "cost": coverage_footer.one_line(shown),

@@ -12,7 +12,6 @@ from fathom.webapi.answers.breakdown import NONE, holders
 from fathom.webapi.answers.captured import missing, no_files
 from fathom.webapi.answers.session import View
 from fathom.webapi.answers.span import bins_of
-from fathom.webapi.answers.statements import statement
 from fathom.webapi.answers.table import Table, notes
 from fathom.webapi.answers.time_index import narrowed
 
@@ -25,7 +24,7 @@ TRACKS = 16  # of each group of measures and unit: as many as the page draws
 
 def totals_of(selected: str) -> str:
     """What each server was asked by what is selected of the whole run."""
-    return statement("servers_totals", selected=selected, hardly=str(HARDLY))
+    return f"from server_loads({selected}, {HARDLY})"
 
 
 @answer("servers", bins=number(1, 512))
@@ -34,14 +33,10 @@ def servers(view: View, selection: Selection, bins: int = 256) -> dict[str, Any]
     begin, width = bins_of(view, selection, bins)
     totals = totals_of(conditions.calls(replace(selection, t=None)))
     traced = view.once("traced", lambda: are_traced(view))
-    over_time = statement(
-        "servers_bins",
-        selected=conditions.calls(selection),
-        **_reached(view, traced),
-        begin=str(begin),
-        width=str(width),
-        bins=str(bins),
-        named=_named(view),
+    stands, whose, reached = _reached(view, traced)
+    over_time = (
+        f"with stands_ as (select *, {whose} as what from {stands}()) from server_bins("
+        f"{conditions.calls(selection)}, 'stands_', c.{whose}, {reached}, {_named(view)}, {begin}, {width}, {bins})"
     )
     every = view.remembered(totals, lambda: view.table(totals, UNITS, limit=5000))
     folded = every["total"] - MOST
@@ -57,11 +52,11 @@ def servers(view: View, selection: Selection, bins: int = 256) -> dict[str, Any]
     }
 
 
-def _reached(view: View, traced: bool) -> dict[str, str]:
-    """Which calls a server had to do, and whose they are."""
+def _reached(view: View, traced: bool) -> tuple[str, str, str]:
+    """What stands for servers, by which column, and which calls a server had to do."""
     if traced:
-        reached = statement("servers_bins_traced")
-        return {"stands": "server_process", "whose": "process", "reached": reached}
+        # What servers had others do is their work.
+        return "server_processes", "process", "layer = 'server' and kind <> 'comm'"
     holding = holders(view, "server")
     # Of most runs none: two looks at all calls are not planned then.
     unheld = (
@@ -69,13 +64,12 @@ def _reached(view: View, traced: bool) -> dict[str, str]:
         if holding == NONE
         else f"(parent is null or parent not in (select id from calls where {holding}))"
     )
-    reached = statement("servers_bins_untraced", unheld=unheld)
-    return {"stands": "server_file", "whose": "file", "reached": reached}
+    return "server_files", "file", f"(is_system(layer) or is_store(layer)) and {unheld}"
 
 
 def _named(view: View) -> str:
     """Of rows with a `server`: it is drawn by its name."""
-    text = statement("servers_named", limit=str(MOST))
+    text = f"from servers_with_most_time({MOST})"
     names = tuple(row["server"] for row in view.once("servers named", lambda: view.rows(text)))
     return one_of("server", names)
 
@@ -101,14 +95,7 @@ def samples(
     if node is not None:
         chosen.append(f"node = {node}")
     table = view.table(
-        statement(
-            "samples_bins",
-            chosen=" and ".join(chosen),
-            begin=str(begin),
-            width=str(step),
-            bins=str(width),
-            tracks=str(TRACKS),
-        ),
+        f"from sample_bins({' and '.join(chosen)}, {begin}, {step}, {width}, {TRACKS})",
         {"node": "count", "least": "count", "most": "count"},
     )
     if table.rows:

@@ -4,6 +4,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from functools import partial
 from itertools import chain, count
 from pathlib import Path
 from typing import Any, TypeVar
@@ -129,22 +130,22 @@ class View:
 
     def sql(self, text: str, **values: Any) -> pa.Table:
         """Rows of one reading statement. Errors: UsageError, OverLimit, or why it was stopped."""
-        return self._asked(text, lambda run: database.ask(self.cursor, run, values or None))
+        return self._asked(text, lambda: database.ask(self.cursor, text, values or None))
 
     def rows(self, text: str) -> list[dict[str, Any]]:
         """Rows of one statement, each by its columns' names."""
-        return self._asked(text, lambda run: database.rows(self.cursor, run))
+        return self._asked(text, lambda: database.rows(self.cursor, text))
 
-    def _run(self, text: str) -> str:
-        """The statement as it is run."""
-        return known.shortened(
-            text, lambda part: self.once(part, lambda: known.make(self.cursor, part))
-        )
+    def _know(self, text: str) -> None:
+        """Works out once what a statement and others stand on."""
+        for name in known.wanted(text):
+            self.once(("known", name), partial(known.make, self.cursor, name))
 
-    def _asked(self, text: str, ask: Callable[[str], T]) -> T:
+    def _asked(self, text: str, ask: Callable[[], T]) -> T:
         self.stop.check()
         try:
-            return ask(self._run(text))
+            self._know(text)
+            return ask()
         except UsageError as error:
             self.stop.check()
             if isinstance(error.__cause__, duckdb.OutOfMemoryException):
@@ -154,7 +155,8 @@ class View:
     def keep(self, name: str, text: str) -> None:
         """Makes a table of a statement's rows, for the statements of this request that come after it."""
         self.stop.check()
-        database.keep(self.cursor, name, self._run(text))
+        self._know(text)
+        database.keep(self.cursor, name, text)
 
     def look_at(self, calls: str) -> None:
         """From here on `calls` has no others than these."""

@@ -9,7 +9,6 @@ from fathom.webapi.answers import answer, number, table
 from fathom.webapi.answers.captured import missing
 from fathom.webapi.answers.session import View
 from fathom.webapi.answers.span import duration, lane_count
-from fathom.webapi.answers.statements import statement
 from fathom.webapi.answers.table import notes
 from fathom.webapi.answers.time_index import narrowed
 
@@ -29,12 +28,10 @@ def strips(view: View, selection: Selection, *, width: int = 1024) -> dict[str, 
     where = conditions.calls(shown)
     of_calls = narrowed(view, shown)
     # One more than may be shown are looked at, in any order: so many are soon found where there are more.
-    few = of_calls.sql(statement("strips_spans", which=f"{where} limit {LIMIT + 1}"))
+    few = of_calls.sql(f"from strip_spans({where}, {LIMIT + 1})")
     if few.num_rows <= LIMIT:
-        spans = table.of(few, statement("strips_spans", which=where), note=note)
+        spans = table.of(few, f"from strip_spans({where})", note=note)
         return {"spans": spans, "bins": None, "limit": LIMIT}
     first, last = selection.t or (0, duration(view))
-    numbers = {"first": first, "last": last, "span": last - first, "width": width}
-    parts = {name: str(value) for name, value in numbers.items()}
-    bins = of_calls.table(statement("strips_bins", which=where, **parts), note=note)
+    bins = of_calls.table(f"from strip_bins({where}, {first}, {last}, {width})", note=note)
     return {"spans": None, "bins": bins, "limit": LIMIT}

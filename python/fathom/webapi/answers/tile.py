@@ -19,7 +19,6 @@ from fathom.webapi.answers import answer, number, text
 from fathom.webapi.answers.captured import missing
 from fathom.webapi.answers.session import View
 from fathom.webapi.answers.span import duration, lane_count
-from fathom.webapi.answers.statements import statement
 from fathom.webapi.answers.time_index import narrowed
 from fathom.webapi.tiles import statements
 from fathom.webapi.tiles.geometry import BINS, ROWS, Geometry, Level
@@ -73,11 +72,11 @@ def outliers(view: View) -> list[dict[str, Any]]:
     """The longest calls of each layer, the longest first."""
 
     def look() -> list[dict[str, Any]]:
-        limit = str(OUTLIERS)
-        known = view.rows(statement("least_of_layers", limit=limit))
+        limit = OUTLIERS
+        known = view.rows(f"from least_of_layers({limit})")
         cases = " ".join(f"when {quoted(row['layer'])} then {row['least']}" for row in known)
         least = f"case layer {cases} else 0 end" if known else "0"
-        rows = view.rows(statement("outliers", limit=limit, least=least))
+        rows = view.rows(f"from outliers({limit}, {least})")
         return [{**row, "call": str(row["call"])} for row in rows]
 
     calls: list[dict[str, Any]] = view.opened.answers.answer(
@@ -116,7 +115,7 @@ def levels(view: View, _: Selection) -> dict[str, Any]:
         "source": _source(view),
         "note": _note(view),
         "outliers": outliers(view),
-        "sql": f"with {_cells(view, Selection(), coarsest, 0, coarsest.bins)} from cells order by all",
+        "sql": f"{_cells(view, Selection(), coarsest, 0, coarsest.bins)} order by all",
     }
 
 
@@ -162,17 +161,17 @@ def _computed(view: View, selection: Selection, level: Level, x: int, y: int) ->
     lanes = (y * ROWS * level.lanes, (y + 1) * ROWS * level.lanes - 1, 1)
     shown = replace(selection, t=(first * level.width, last * level.width), lanes=(lanes,))
     return narrowed(view, shown).sql(
-        f"with {_cells(view, shown, level, first, last)}"
+        f"{_cells(view, shown, level, first, last)}"
         f" select row % {ROWS} * {BINS} + bin % {BINS} as cell, op, kind, calls, time, bytes, longest, call"
-        " from cells order by cell, op"
+        " order by cell, op"
     )
 
 
 def _cells(view: View, selection: Selection, level: Level, first: int, last: int) -> str:
-    """`cells` of what is selected, in bins [first, last): a part of statements, after `with`."""
+    """A statement of the cells of what is selected, in bins [first, last); what to select and an order may follow."""
     source = "calls" if has_calls(view) else "heat"
     which = getattr(conditions, source)(selection)
-    return f"{statements.rows(source, which)}, {statements.cells(level, first, last)}"
+    return f"with {statements.rows(source, which)} from {statements.cells(level, first, last)}"
 
 
 def encode(cells: pa.Table) -> bytes:

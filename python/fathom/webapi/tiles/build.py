@@ -18,7 +18,7 @@ import pyarrow as pa
 from fathom.cache import answers
 from fathom.cache.derived import Derived, Watch, ignore
 from fathom.errors import DamagedRun, FathomError
-from fathom.run import cluster, database
+from fathom.run import cluster, database, macros
 from fathom.webapi.tiles import statements
 from fathom.webapi.tiles.geometry import LEVELS, Geometry, Level
 
@@ -55,7 +55,7 @@ class Asked:
     def number(self, level: Level, text: str) -> int:
         """Of a statement that gives one, which is the sum of those of a level's rows."""
         if self.workers is None:
-            return _number(self.con.sql(text).to_arrow_table())
+            return _number(self._rows(text))
         together = self._together(level)
         return sum(map(_number, self.workers.each(self.tables, together, cluster.answer, text, {})))
 
@@ -66,10 +66,14 @@ class Asked:
             files = self.workers.each(self.tables, together, cluster.write, text, folder)
             if files:  # of a run without calls nobody is asked
                 text = f"from read_parquet([{', '.join(map(database.quoted, files))}])"
-        self.con.execute(f"create temp table level_{level.z} as {text}")
+        made = f"create temp table level_{level.z} as {text}"
+        macros.loading(self.con, lambda: self.con.execute(made))
 
     def _together(self, level: Level) -> pa.Table:
-        return self.con.sql(statements.together(level)).to_arrow_table()
+        return self._rows(statements.together(level))
+
+    def _rows(self, text: str) -> pa.Table:
+        return macros.loading(self.con, lambda: self.con.sql(text)).to_arrow_table()
 
 
 def _number(rows: pa.Table) -> int:
@@ -91,8 +95,8 @@ def _deepest(asked: Asked, geometry: Geometry, calls: int) -> int:
 def _make_levels(asked: Asked, geometry: Geometry, deepest: int) -> None:
     """The finest of the calls, each other one of the one below it."""
     finest = geometry.level(deepest)
-    cells = f"{statements.rows('calls')}, {statements.cells(finest, 0, finest.bins)}"
-    asked.keep(finest, f"with {cells} select * from cells")
+    cells = statements.cells(finest, 0, finest.bins)
+    asked.keep(finest, f"with {statements.rows('calls')} from {cells}")
     for below in reversed(geometry.levels(deepest)[1:]):
         _make_coarser(asked.con, below, geometry.level(below.z - 1))
 
@@ -102,7 +106,7 @@ def _make_coarser(con: duckdb.DuckDBPyConnection, below: Level, level: Level) ->
         f"create temp table level_{level.z} as"
         f" select layer, op, kind, row // {level.lanes // below.lanes} as row, bin // 2 as bin,"
         " sum(calls)::bigint as calls, sum(time)::bigint as time, sum(bytes)::bigint as bytes,"
-        f" {statements.longest('longest', 'call')}"
+        " max(longest) as longest, longest_id(longest, call) as call"
         f" from level_{below.z} group by all"
     )
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 from fathom.interop.exports.otf2 import library
 from fathom.interop.exports.otf2.definitions import CALL, ERROR, OFFSET, SERVES, SITE, location
 from fathom.interop.exports.otf2.library import I32, I64, POINTER, U8, U32, U64, Archive, check
-from fathom.interop.exports.otf2.tables import Tables, statement
+from fathom.interop.exports.otf2.tables import Tables
 from fathom.interop.exports.progress import Progress
 from fathom.interop.exports.selected import Selected
 
@@ -190,17 +190,15 @@ class Events:
         numbers = {
             "completed": COMPLETED, "sought": SOUGHT, "locked": LOCKED, "unlocked": UNLOCKED, "tried": TRIED,
             "created": CREATED, "ended": ENDED, "serving": SERVING, "collective": COLLECTIVE,
-            "received": RECEIVED, "sent": SENT, "shift": self.tables.selected.shift,
+            "received": RECEIVED, "sent": SENT,
         }  # fmt: skip
         part = (
             "true" if where == around else f"c.stream in (select stream from calls where {where})"
         )
-        text = statement(
-            "calls",
-            where=where,
-            around=around,
-            streams=part,
-            **{name: str(number) for name, number in numbers.items()},
+        codes = ", ".join(f"code_{name} := {number}" for name, number in numbers.items())
+        text = (
+            f"from otf2_calls({where}, {around}, {part}, {self.tables.selected.shift},"
+            f" 'handle', 'communicator', 'speaker', 'collective_op', {codes})"
         )
         for batch in self.selected.batches(text):
             self.progress.add(int((batch["region"].to_numpy() >= 0).sum()))

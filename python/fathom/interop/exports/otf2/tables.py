@@ -1,46 +1,41 @@
 """What the tables say of what an archive's events refer to."""
 
-from functools import partial
 from typing import Any
 
-from fathom.analysis.statements import of_folder
 from fathom.interop.exports.otf2.words import COLLECTIVES, Opening, opening
 from fathom.interop.exports.selected import Selected
 
 Row = dict[str, Any]
 
-statement = of_folder(__package__)
-
 
 class Tables:
     """Rows of the run's smaller tables, as far as the selected calls refer to them.
 
-    It leaves tables in the run's database that the statement of the calls (calls.sql) stands on: `handle`, and, for
+    It leaves tables in the run's database that the statement of the calls (otf2_calls()) stands on: `handle`, and, for
     collectives of MPI, `communicator`, `collective_op`, `speaker`.
     """
 
     def __init__(self, selected: Selected) -> None:
         self.selected, run = selected, selected.run
-        self._rows = partial(self._ask, where=selected.where)
         (facts,) = run.sql(
             f"select max(start + duration) as last from calls where {selected.where}"
         ).to_pylist()
         self.last: int = facts["last"] + selected.shift
         self.nodes: list[Row] = run.sql("from nodes order by node").to_pylist()
-        self.streams = self._rows("streams")
+        self.streams = self._rows(f"otf2_streams({selected.where})")
         self.exported = {each["process"] for each in self.streams}
-        self.processes = {each["process"]: each for each in self._rows("processes")}
-        self.regions = self._rows("regions")
-        self.sites = self._rows("sites")
+        self.processes = {each["process"]: each for each in self._rows("otf2_processes()")}
+        self.regions = self._rows(f"otf2_regions({selected.where})")
+        self.sites = self._rows(f"otf2_sites({selected.where})")
         #: Number of each site.
         self.places = {each["site"]: number for number, each in enumerate(self.sites)}
-        run.keep("handle", statement("handles", where=selected.where))
+        run.keep("handle", f"from otf2_handles({selected.where})")
         self.handles: list[Row] = run.sql("from handle order by handle").to_pylist()
-        self.files = self._rows("files")
+        self.files = self._rows("otf2_files('handle')")
         self._speakers()
 
-    def _ask(self, name: str, **parts: str) -> list[Row]:
-        rows: list[Row] = self.selected.run.sql(statement(name, **parts)).to_pylist()
+    def _rows(self, macro: str) -> list[Row]:
+        rows: list[Row] = self.selected.run.sql(f"from {macro}").to_pylist()
         return rows
 
     def opening(self, handle: int) -> Opening:
@@ -50,7 +45,7 @@ class Tables:
 
     def left_out(self) -> list[str]:
         """What an archive has no place for, a line each."""
-        (bare,) = self._rows("bare")
+        (bare,) = self._rows(f"otf2_bare({self.selected.where})")
         if not bare["calls"]:
             return []
         return [
@@ -69,7 +64,7 @@ class Tables:
         #: Groups of ranks, by their hash.
         self.communicators = [
             each
-            for each in self._rows("communicators")
+            for each in self._rows("otf2_communicators()")
             if each["members"] and all(rank in self.speakers for rank in each["members"])
         ]
         # Of a part of the time one rank's call may be in it and another's not: no collective of MPI then.

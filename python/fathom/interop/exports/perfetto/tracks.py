@@ -3,7 +3,6 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from fathom.analysis.statements import statement
 from fathom.interop.exports.perfetto.packets import Packets, track
 from fathom.interop.exports.perfetto.protobuf import message, number, text
 from fathom.interop.exports.selected import Selected
@@ -12,9 +11,8 @@ from fathom.interop.exports.selected import Selected
 BEYOND = 4_194_304
 NAME, PROCESS, THREAD, PARENT, ALONE = 2, 3, 4, 5, number(15, 2)  # of a track's description
 PROCESSES = """
-    with {serving}
     select process, pid, command, host, server, parse_filename(coalesce(exe, command[1], '')) as exe, rank
-    from processes join nodes using (node) left join server_process using (process)
+    from processes join nodes using (node) left join server_processes() using (process)
     where process in (select process from calls where {where}) order by process"""
 
 
@@ -36,7 +34,7 @@ class Tracks:
 
     def processes(self) -> None:
         """Describes all processes that have calls."""
-        sql = PROCESSES.format(serving=statement("latency/serving"), where=self.selected.where)
+        sql = PROCESSES.format(where=self.selected.where)
         for row in self.selected.run.sql(sql).to_pylist():
             uuid, _ = self._number(("process", row["process"]))
             pid = self._pids[row["process"]] = self._alone("pid", row["pid"], row["process"])

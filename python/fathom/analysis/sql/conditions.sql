@@ -1,0 +1,101 @@
+-- What rows of `calls`, `counters` and `files` are: conditions and names that many statements stand on.
+
+-- Is it a region of the program (fathom.h) or a wait for threads? Such a call holds the program's own.
+create or replace macro is_region(layer) as
+layer in ('user', 'threads');
+
+-- Is it no layer of I/O: Fathom's own rows, regions, waits for threads, MPI's communication?
+create or replace macro is_no_io(layer) as
+layer in ('fathom', 'user', 'threads', 'mpi');
+
+-- Is it a layer of a library of arrays: netCDF, PnetCDF, HDF5?
+create or replace macro is_array_library(layer) as
+is_library(layer) and layer <> 'mpiio';
+
+-- May a call of this layer hold a call that says which bytes or arrays it moves? Regions and a user's own functions tell nothing.
+create or replace macro is_holder(layer) as
+is_library(layer) or is_system(layer) or layer in ('mpi', 'fathom');
+
+-- Is it I/O? Regions, waits for threads and Fathom's own rows are none, nor what only starts, ends or describes MPI.
+create or replace macro is_io(layer, kind) as
+layer not in ('fathom', 'user', 'threads') and kind <> 'comm';
+
+-- Is it I/O that a program does, and not a forwarding server for it?
+create or replace macro is_own_layer(layer, kind) as
+is_io(layer, kind) and layer not in ('server', 'disk');
+
+-- Of counters: made by the program itself, be it in one of its regions or in a wait for threads.
+create or replace macro is_outermost(enclosing_layer, enclosing) as
+(enclosing is null or is_region(enclosing_layer));
+
+-- Of calls: made by the program itself, be it in one of its regions or in a wait for threads.
+create or replace macro is_outermost_call(depth, parent) as
+(depth = 0 or parent in (select held.id from calls as held where is_region(held.layer)));
+
+-- Is this function one that only starts, ends or describes MPI? What is inside it is no I/O of the program.
+create or replace macro is_communication(of_layer, of_op) as
+(of_layer, of_op) in (select (ops.layer, ops.op) from ops where ops.kind = 'comm');
+
+-- Of files: neither what processes tell each other by, which waits, nor what the kernel makes up. Where files are not known, all are.
+create or replace macro is_file(kind, path, file_system) as
+(
+	coalesce(kind, '') not in ('socket', 'fifo') and coalesce(path, '') not like 'anon_inode:%'
+	and coalesce(file_system, '') not in ('proc', 'sysfs')
+);
+
+-- Of calls or counters: it reaches the storage, as no other such call holds it.
+create or replace macro reaches_storage(layer, enclosing_layer) as
+(is_system(layer) or is_store(layer)) and coalesce(enclosing_layer, '') not in ('posix', 'stdio', 'aio', 'dfs');
+
+-- The same of the program's: what MPI does at its start and end is none.
+create or replace macro is_storage_access(layer, enclosing_layer, enclosing) as
+(reaches_storage(layer, enclosing_layer) and (enclosing is null or not is_communication(enclosing_layer, enclosing)));
+
+-- Is it what another row asked for: completions of what was posted, and the sides of copies that their rows are not on?
+create or replace macro is_beside(layer, op) as
+(layer in ('aio', 'posix') and op in ('done_read', 'done_write', 'copy_source', 'copy_target'));
+
+-- Which way a call moves data, `read` or `write`; of a post what it asks for. Null: it moves none.
+create or replace macro direction(kind, op) as
+case
+	when kind in ('read', 'write') then kind
+	when kind <> 'post' then null
+	when regexp_matches(op, 'put|write') then 'write'
+	when regexp_matches(op, 'get|read') then 'read'
+end;
+
+-- Files of one suffix, `*.rst`; null without one in letters.
+create or replace macro file_suffix(path) as
+'*.' || nullif(regexp_extract(path, '[^/][.]([A-Za-z][A-Za-z0-9_]{0,9})$', 1), '');
+
+-- Files that belong together, as the shell would name them: numbers are `*`, but for those of a suffix: `out.00012.h5` is of `out.*.h5`.
+create or replace macro file_group(path) as
+regexp_replace(
+	regexp_replace(regexp_extract(path, '[^/]*$'), '[.][A-Za-z][A-Za-z0-9_]{0,9}$', ''),
+	'[0-9]+([.][0-9]+)*([eE][-+]?[0-9]+)?', '*', 'g'
+) || regexp_extract(regexp_extract(path, '[^/]*$'), '[.][A-Za-z][A-Za-z0-9_]{0,9}$');
+
+-- The least and the end of a bin of a histogram of sizes, in bytes: powers of 4, and the last without an end.
+create or replace macro size_from(bin) as
+if(bin = 0, 0, pow(4, bin - 1))::bigint;
+
+-- Where the next bin begins, in bytes; null: this is the last.
+create or replace macro size_below(bin) as
+if(bin = 16, null, pow(4, bin))::bigint;
+
+-- The first `top` rows, for `limit`; 0: all.
+create or replace macro first_rows(top) as
+if(top = 0, 9000000000000000000, top);
+
+-- Parts of the run, `bins` in all, of equal length: their `width` in ns.
+create or replace macro part_width(bins) as table
+select greatest(1, ceil(duration / bins))::bigint as width from runs;
+
+-- One row for each process, in the order of the pictures: by rank, those without one last.
+create or replace macro lanes() as table
+select (row_number() over (order by rank nulls last, process) - 1)::integer as lane, process, rank, node, start, pid, exe
+from processes;
+
+-- The bin of a size in bytes, as histograms of counters have it: the last is of 1 GiB and more, the first also of sizes below zero.
+create or replace macro size_bin(size) as
+if(size <= 0, 0, least(16, floor(log2(size) / 2)::int + 1));

@@ -1,0 +1,358 @@
+-- Accesses of POSIX and C streams, and what they cost: learnt from this run's own calls. Findings stand on these; each is worked out once for each run.
+
+-- Files, and what they have in common: those whose paths differ in numbers only are of one `place` (/out/rank.*.h5), their
+-- directories one `directory`; a file that is alone keeps its path. `block`: the bytes that one lock or one server's piece
+-- covers, a stripe where it is known, else a page of
+-- 4,096 bytes, the least that a kernel reads or writes. Files that hold no data (sockets, pipes, devices, /proc) are left out.
+-- Columns: file, path, place, directory, system (file system), block (bytes), striped (is `block` a stripe).
+create or replace macro places() as table
+with stripe as (
+	select file, max(try_cast(value as bigint)) as bytes
+	from hints_in_force
+	where key in ('striping_unit', 'stripe_size', 'lustre_stripe_size') and source = 'in force'
+	group by file
+	having max(try_cast(value as bigint)) >= 4096
+),
+named as (
+	select
+		f.*, regexp_extract(path, '^(.*/)?[^/]*$', 1) as folder, file_group(f.path) as name, regexp_replace(folder, '[0-9]+', '*', 'g') as folders
+	from files as f
+),
+-- Stars only where something differs.
+placed as (
+	select
+		*, count(*) over (partition by folders, name) as alike,
+		if(min(folder) over (partition by folders) = max(folder) over (partition by folders), folder, folders) as place
+	from named
+)
+select
+	f.file,
+	f.path,
+	if(alike = 1, path, f.place || name) as place,
+	-- An import may know a name only, not where it lay.
+	case f.place when '' then 'an unknown directory' when '/' then '/' else rtrim(f.place, '/') end as directory,
+	f.key as system,
+	coalesce(stripe.bytes, 4096) as block,
+	stripe.bytes is not null as striped
+from placed as f left join stripe using (file)
+where (f.kind = 'regular' or f.kind = 'unknown' and f.path not like '/dev/%') and is_file(f.kind, f.path, f.file_system);
+
+-- Reads and writes of POSIX and C streams that moved bytes, summed by thread, file, size and place in the file: what findings
+-- on the shape of accesses stand on. From `calls`; of what was only counted, from `counters`: `bin` is then that of the mean size.
+-- One pass in the order in which calls lie (thread after thread, by start): a window without a partition needs no sort.
+-- Columns: process, stream (null: counted only), layer, kind, file, own (made by the program itself, not inside a library),
+-- bin (floor of log2 of the bytes), aligned (begins and ends at a multiple of 4,096; null: not known), place (`on`: where the
+-- one before on this file ended; `ahead`, `back`; null: not known), n, bytes, time, log_time (sum of ln of ns, for the
+-- geometric mean, which a few slow calls do not move), longest, worst (its `calls.id`), first, last (ns), lowest, highest
+-- (bytes of the file).
+create or replace macro accesses() as table
+with each as (
+	select
+		id, process, stream, layer, kind, file, file_offset, bytes, start, duration,
+		is_outermost_call(depth, parent) as own,
+		lag(stream) over () as stream_before,
+		lag(file) over () as file_before,
+		lag(file_offset + bytes) over () as end_before
+	from calls
+	where kind in ('read', 'write') and layer in ('posix', 'stdio') and bytes > 0 and error = 0 and state = 'done'
+		and file is not null
+),
+recorded as (
+	select
+		process, stream, layer, kind, file, own,
+		floor(log2(bytes))::int as bin,
+		file_offset % 4096 = 0 and (file_offset + bytes) % 4096 = 0 as aligned,
+		case
+			when stream <> stream_before or file <> file_before then null
+			when file_offset = end_before then 'on'
+			when file_offset > end_before then 'ahead'
+			when file_offset < end_before then 'back'
+		end as place,
+		count(*) as n,
+		sum(bytes)::hugeint as bytes,
+		sum(duration)::hugeint as time,
+		sum(ln(greatest(duration, 1))) as log_time,
+		max(duration) as longest,
+		arg_max(id, duration) as worst,
+		min(start) as first,
+		max(start + duration) as last,
+		min(file_offset) as lowest,
+		max(file_offset + bytes) as highest
+	from each
+	group by all
+),
+counted as (
+	select
+		process, null::uinteger as stream, layer, kind, file,
+		is_outermost(enclosing_layer, enclosing) as own,
+		floor(log2(bytes / (calls - errors)))::int as bin,
+		case when unaligned_file = 0 then true when unaligned_file > 0.5 * calls then false end as aligned,
+		case when consecutive > 0.5 * calls then 'on' when sequential > 0.5 * calls then 'ahead' when sequential < 0.5 * calls then 'back' end
+			as place,
+		(calls - errors)::bigint as n,
+		bytes,
+		time,
+		(calls - errors) * ln(greatest(1, time / (calls - errors))) as log_time,
+		longest,
+		null::ubigint as worst,
+		first_start as first,
+		last_stop as last,
+		null::bigint as lowest,
+		null::bigint as highest
+	from counters
+	where kind in ('read', 'write') and layer in ('posix', 'stdio') and recorded = 0 and bytes > 0 and calls > errors
+)
+from recorded
+union all
+from counted;
+
+-- What an access of the store costs, learnt from this run's own calls: of each file, for reads and for writes,
+--
+--	seconds of an access = latency + bytes * per_byte
+--
+-- A line through what accesses of each size took (geometric means: a few slow ones do not move it), fitted by least squares of
+-- the relative error, so that small sizes say the latency and large ones the rate. `learnt` says of what, the first that holds:
+--	sizes       accesses of this direction to files of the directory, whose sizes differ by 4 and more; of those below a page only a
+--	            line no steeper than `page` allows: a steeper one is a few of rare sizes that lost their processor
+--	direction   only one size there; the cost of a byte as in the other direction, the rest is latency
+--	system      the file system's other directories
+--	page        only sizes below 4,096 bytes: the kernel moves whole pages, so the bytes cost at most what a page's take;
+--	            the latency is then a lower bound
+-- Null where nothing of that is there. Time in which ranks waited for one another at the store is part of it: that is what an
+-- access costs under this run's load. Columns: file, kind, latency (seconds), per_byte (seconds), half (bytes at
+-- which both weigh the same: smaller ones are mostly latency), learnt.
+create or replace macro store_costs() as table
+with point as (
+	select
+		p.directory, p.system, a.kind, a.bin, sum(a.n)::double as n, sum(a.bytes) / sum(a.n)::double as x,
+		exp(sum(a.log_time) / sum(a.n)) / 1e9 as y
+	from accesses() as a join places() as p using (file)
+	where a.layer = 'posix'
+	group by p.directory, p.system, a.kind, a.bin
+	union all
+	-- A stream of C passes large pieces on as they are, and gathers small ones in its buffer, a block of the file.
+	select
+		p.directory, p.system, a.kind, greatest(12, a.bin), sum(if(a.bin < 12, a.bytes / 4096, a.n)), greatest(4096, sum(a.bytes) / sum(a.n)),
+		if(any_value(a.bin) < 12, sum(a.time) / sum(a.bytes) * 4096, exp(sum(a.log_time) / sum(a.n))) / 1e9
+	from accesses() as a join places() as p using (file)
+	where a.layer = 'stdio' and a.time > 0
+	group by p.directory, p.system, a.kind, greatest(12, a.bin), a.bin < 12
+),
+-- The same points once for each directory, once for each file system.
+grouped as (
+	select directory as name, false as whole, * from point
+	union all
+	select system, true, system as directory, system, kind, bin, sum(n), sum(n * x) / sum(n), exp(sum(n * ln(y)) / sum(n))
+	from point
+	group by system, kind, bin
+),
+sums as (
+	select
+		name, whole, kind, max(x) >= 4 * min(x) as sizes, max(x) as largest,
+		sum(w) as w, sum(w * x) as wx, sum(w * y) as wy, sum(w * x * x) as wxx, sum(w * x * y) as wxy,
+		sum(n * x) / sum(n) as mean_size, exp(sum(n * ln(y)) / sum(n)) as mean_time
+	from (select *, ln(1 + n) / (y * y) as w from grouped)
+	group by name, whole, kind
+),
+line as (
+	select
+		*, (w * wxy - wx * wy) / nullif(w * wxx - wx * wx, 0) as slope, (wy * wxx - wx * wxy) / nullif(w * wxx - wx * wx, 0) as at_zero
+	from sums
+),
+-- Neither part of a cost is below zero: then the other one is all of it.
+fit as (
+	select
+		name, whole, kind, mean_size, mean_time,
+		sizes and (largest >= 4096 or slope <= mean_time / 4096) as told,
+		case when not told then null when slope <= 0 then wy / w when at_zero <= 0 then 0 else at_zero end as latency,
+		case when not told then null when slope <= 0 then 0 when at_zero <= 0 then wxy / wxx else slope end as per_byte
+	from line
+),
+known as (
+	select
+		here.name as directory, here.kind,
+		case
+			when here.latency is not null then {'latency': here.latency, 'per_byte': here.per_byte, 'learnt': 'sizes'}
+			when other.latency is not null then {
+				'latency': greatest(0, here.mean_time - here.mean_size * other.per_byte), 'per_byte': other.per_byte, 'learnt': 'direction'
+			}
+		end as of_directory,
+		case when here.mean_size < 4096 then {
+			'latency': here.mean_time * (1 - here.mean_size / 4096), 'per_byte': here.mean_time / 4096, 'learnt': 'page'
+		} end as of_page
+	from fit as here left join fit as other on not other.whole and here.name = other.name and here.kind <> other.kind
+	where not here.whole
+),
+cost as (
+	select
+		p.file, k.kind,
+		coalesce(
+			of_directory, case when fit.latency is not null then {'latency': fit.latency, 'per_byte': fit.per_byte, 'learnt': 'system'} end, of_page
+		) as c
+	from known as k join places() as p using (directory)
+	left join fit on fit.whole and fit.name = p.system and fit.kind = k.kind
+)
+select file, kind, c.latency, c.per_byte, c.latency / nullif(c.per_byte, 0) as half, c.learnt
+from cost
+where c is not null;
+
+-- What an access costs: store_costs(), and where that has learnt nothing (all accesses of one size) the mean, all of it as cost
+-- of bytes: then what fewer accesses would win is not counted. Columns: file, kind, latency, per_byte (seconds), half (bytes).
+create or replace macro access_costs() as table
+with mean as (
+	select p.directory, a.kind, exp(sum(a.log_time) / sum(a.n)) / 1e9 / (sum(a.bytes) / sum(a.n)) as per_byte
+	from accesses() as a join places() as p using (file)
+	where a.layer = 'posix'
+	group by p.directory, a.kind
+)
+select p.file, m.kind, coalesce(s.latency, 0) as latency, coalesce(s.per_byte, m.per_byte) as per_byte, s.half
+from places() as p join mean as m using (directory) left join store_costs() as s on s.file = p.file and s.kind = m.kind;
+
+-- What accesses of a kind cost beside others of the same directory, direction and size: the typical cost (geometric mean) of those that lie
+-- as one wants. Columns: directory, kind, bin, on_end (seconds of an access that begins where the one before ended), on_page
+-- (seconds of one that begins and ends at a multiple of 4,096). Of a size where none lies so, the next larger ones: they
+-- cost no less. Null where nobody of that size or a larger one lies so.
+create or replace macro matched_costs() as table
+with sized as (
+	select
+		p.directory, a.kind, a.bin,
+		exp(sum(a.log_time) filter (a.place = 'on') / sum(a.n) filter (a.place = 'on')) / 1e9 as on_end,
+		exp(sum(a.log_time) filter (a.aligned) / sum(a.n) filter (a.aligned)) / 1e9 as on_page
+	from accesses() as a join places() as p using (file)
+	where a.layer = 'posix'
+	group by p.directory, a.kind, a.bin
+)
+select
+	directory, kind, bin,
+	coalesce(on_end, min(on_end) over larger) as on_end,
+	coalesce(on_page, min(on_page) over larger) as on_page
+from sized
+window larger as (partition by directory, kind order by bin rows between 1 following and unbounded following);
+
+-- Reads and writes that do not lie as they might, and take half as long again as those that do. These are `matched_costs()`, of the same
+-- directory, direction and size (or larger ones); fewer than 16, or less slow, is chance. Of each file and direction.
+-- Columns: mistake (`order`: they do not begin where the one before ended; `page`: of a page and more, they do not begin and end at
+-- multiples of 4,096), path, what, n, size, each, other (seconds of one; of one that lies well), calls, lost.
+create or replace macro dearer() as table
+with wrong as (
+	select *, 'order' as mistake from accesses() where layer = 'posix' and place in ('ahead', 'back')
+	union all
+	select *, 'page' from accesses() where layer = 'posix' and not aligned and bin >= 12
+),
+apart as (
+	select
+		w.mistake, p.place as path, p.directory, w.kind as what, w.process, w.stream, w.bin, sum(w.n) as n, sum(w.bytes) as bytes,
+		exp(sum(w.log_time) / sum(w.n)) / 1e9 as each, max_by(w.worst, w.longest, 8) as worst
+	from wrong as w join places() as p using (file)
+	group by w.mistake, p.place, p.directory, w.kind, w.process, w.stream, w.bin
+),
+beside as (
+	select a.*, if(a.mistake = 'order', m.on_end, m.on_page) as well
+	from apart as a join matched_costs() as m on m.directory = a.directory and m.kind = a.what and m.bin = a.bin
+),
+thread as (
+	select
+		mistake, path, what, process, stream, sum(n) as n, sum(bytes) as bytes, sum(n * each) as spent, sum(n * well) as other,
+		flatten(list(worst)) as worst
+	from beside
+	where well is not null
+	group by mistake, path, what, process, stream
+)
+select
+	mistake,
+	path,
+	what,
+	sum(n)::hugeint as n,
+	sum(bytes) / sum(n) as size,
+	sum(spent) / sum(n) as each,
+	sum(other) / sum(n) as other,
+	list_slice(flatten(list(worst)), 1, 8) as calls,
+	max(spent - other) as lost
+from thread
+group by mistake, path, what
+having sum(n) >= 16 and sum(spent) > 1.5 * sum(other);
+
+-- Reads, by the very bytes they asked for: how often each process read them. Of files in which somebody went back or that several
+-- processes read, and that nobody writes once reading began (what is read then may be new); of more than 2 million such reads a
+-- part of the places, by a hash of the offset, stands for all
+-- (`scale`). Columns: process, file, file_offset, bytes, n, time (ns, of all n), worst (a `calls.id`), longest (ns), scale.
+create or replace macro reread() as table
+with candidate as (
+	select file, sum(n) filter (kind = 'read') as n
+	from accesses()
+	where stream is not null and layer = 'posix'
+	group by file
+	having (
+			sum(n) filter (kind = 'read' and place = 'back') > 0
+			or sum(bytes) filter (kind = 'read') > max(highest) filter (kind = 'read') - min(lowest) filter (kind = 'read')
+			or count(distinct process) filter (kind = 'read') > 1
+		)
+		and coalesce(max(last) filter (kind = 'write') <= min(first) filter (kind = 'read'), true)
+),
+part as (
+	select greatest(1, ceil(sum(n) / 2e6))::bigint as scale from candidate
+)
+select
+	c.process, c.file, c.file_offset, c.bytes, count(*) as n, sum(c.duration)::hugeint as time, arg_max(c.id, c.duration) as worst,
+	max(c.duration) as longest, any_value(part.scale) as scale
+from calls as c, part
+where c.kind = 'read' and c.layer = 'posix' and c.bytes > 0 and c.error = 0 and c.file_offset is not null
+	and c.file in (select file from candidate) and hash(c.file_offset) % part.scale = 0
+group by c.process, c.file, c.file_offset, c.bytes;
+
+-- The program's own I/O calls: those that no other recorded call holds but a region, or a wait for threads. Of each process and function.
+-- Columns: process, rank, layer, op, kind, calls, bytes, time (ns).
+create or replace macro own_by_process() as table
+select
+	process,
+	any_value(p.rank) as rank,
+	c.layer,
+	c.op,
+	c.kind,
+	sum(c.calls)::hugeint as calls,
+	sum(c.bytes)::hugeint as bytes,
+	sum(c.time)::hugeint as time
+from own_counters() as c join processes as p using (process)
+group by process, c.layer, c.op, c.kind;
+
+-- How long each rank waited for others: its own MPI communication and its own collective I/O, MPI's start left out. Ranks are processes of
+-- an MPI job; a null time: communication was not even counted. Columns: process, rank, waited (ns).
+create or replace macro waited_for_others() as table
+with counted as (
+	select count(*) > 0 as any_ from counters where layer = 'mpi'
+),
+own as (
+	select c.process, sum(c.time)::hugeint as waited
+	from counters as c left join ops as o on o.layer = c.layer and o.op = c.op
+	where is_outermost(enclosing_layer, enclosing)
+		and (c.layer = 'mpi' and c.op not like 'MPI_Init%' or is_library(c.layer) and o.collective)
+	group by c.process
+)
+select p.process, p.rank, if(counted.any_, coalesce(own.waited, 0), null) as waited
+from processes as p left join own using (process), counted
+where p.rank is not null;
+
+-- Blocks or stripes in which writes of several processes begin or end: each of them has to be locked and called back.
+-- Columns: file, piece (number of the block in the file).
+create or replace macro fought() as table
+with several as (
+	select file from counters where layer = 'posix' and kind = 'write' and file is not null group by file having count(distinct process) > 1
+),
+edge as (
+	select c.process, c.file, unnest([c.file_offset, c.file_offset + c.bytes]) as byte, p.block
+	from calls as c join several using (file) join places() as p using (file)
+	where c.layer = 'posix' and c.kind = 'write' and c.bytes > 0 and c.error = 0 and c.file_offset is not null
+)
+select file, byte // block as piece
+from edge
+where byte % block <> 0
+group by file, piece
+having min(process) <> max(process);
+
+-- The longest of the own I/O calls of each process, to be named as examples. processes_of: name of rows `process`.
+create or replace macro longest_own_calls(processes_of) as table
+select process, max_by(id, duration, 8) as calls
+from calls
+where process in (select process from query_table(processes_of))
+	and depth = 0 and kind in ('open', 'read', 'write', 'sync', 'close') and layer not in ('mpi', 'fathom', 'user', 'threads')
+group by process;

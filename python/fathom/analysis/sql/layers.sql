@@ -1,0 +1,13 @@
+-- Made from catalog/layers.toml by `make facts`.
+
+-- Is it a layer of a library of I/O?
+create or replace macro is_library(layer) as
+layer in ('netcdf', 'pnetcdf', 'hdf5', 'mpiio');
+
+-- Is it a layer of the operating system's I/O?
+create or replace macro is_system(layer) as
+layer in ('stdio', 'aio', 'posix');
+
+-- Is it a layer of the client of a storage system?
+create or replace macro is_store(layer) as
+layer in ('dfs', 'daos');

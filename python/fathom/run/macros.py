@@ -1,0 +1,148 @@
+"""The macros of analysis/sql: a database gets those that a statement names, when it names them.
+
+A file there is a list of `create or replace macro` statements, each below its comment. Nothing is made when a database
+is opened, since to make one macro costs as much as to plan it.
+"""
+
+import hashlib
+import re
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TypeVar
+from weakref import WeakKeyDictionary
+
+import duckdb
+
+FOLDER = Path(__file__).resolve().parents[1] / "analysis" / "sql"
+_DEFINITION = re.compile(
+    r"((?:^--.*\n)+)(create or replace macro (\w+)\(([^)]*)\)[^;]*(?:;(?! *\n(?:\n|\Z))[^;]*)*;)",
+    re.M,
+)
+_CALLED = re.compile(r"(\w+)\(")
+_MISSING = re.compile(r"Catalog Error: (?:Table|Scalar) Function with name (\w+) does not exist")
+_LOCK = threading.Lock()
+_MADE: WeakKeyDictionary[duckdb.DuckDBPyConnection, set[str]] = WeakKeyDictionary()
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Macro:
+    """One definition, as its file has it."""
+
+    name: str
+    parameters: str
+    comment: str
+    sql: str
+    file: str
+
+    @property
+    def is_table(self) -> bool:
+        """Does it give rows, not a value?"""
+        return " as table\n" in self.sql
+
+
+def definitions(text: str, file: str = "") -> Iterator[Macro]:
+    """Those of one file's text."""
+    for comment, sql, name, parameters in _DEFINITION.findall(text):
+        words = " ".join(line.removeprefix("--").strip() for line in comment.splitlines())
+        yield Macro(name, " ".join(parameters.split()), words, sql, file)
+
+
+@cache
+def macros() -> dict[str, Macro]:
+    """All, by name, in the order of files and of their places in these."""
+    files = sorted(FOLDER.glob("*.sql"))
+    every = [one for file in files for one in definitions(file.read_text("utf-8"), file.stem)]
+    return {one.name: one for one in every}
+
+
+@cache
+def version() -> str:
+    """Tells these definitions from others: what a statement gives depends on them."""
+    text = "".join(one.sql for one in macros().values())
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@cache
+def needed(name: str) -> tuple[Macro, ...]:
+    """A macro and all that it stands on, each after what it needs itself."""
+    known = macros()
+    words = _CALLED.findall(known[name].sql)
+    below = [one for word in words if word in known and word != name for one in needed(word)]
+    return tuple(dict.fromkeys([*below, known[name]]))
+
+
+def load(connection: duckdb.DuckDBPyConnection, name: str) -> None:
+    """Makes a macro, and those that it stands on, in this database: what this connection made before is there."""
+    with _LOCK:
+        made = _MADE.setdefault(connection, set())
+        for macro in needed(name):
+            if macro.name not in made:
+                new = macro.sql.replace("create or replace", "create", 1)
+                connection.execute(new.replace(" macro ", " macro if not exists ", 1))
+                made.add(macro.name)
+
+
+def replace(
+    connection: duckdb.DuckDBPyConnection, name: str, rows: str, temporary: bool = False
+) -> None:
+    """A macro without parameters gives these rows from here on, in this database; `temporary`: in this connection."""
+    form = "temp macro" if temporary else "macro"
+    with _LOCK:
+        connection.execute(f"create or replace {form} {name}() as table {rows}")
+
+
+def named(text: str) -> tuple[Macro, ...]:
+    """The macros that a statement stands on, each after what it needs itself."""
+    called = [word for word in _CALLED.findall(text) if word in macros()]
+    return tuple(dict.fromkeys(one for word in called for one in needed(word)))
+
+
+def loading(connection: duckdb.DuckDBPyConnection, do: Callable[[], T]) -> T:
+    """What `do` gives; where it asks for macros that are not there yet, they are made and it is done again."""
+    asked: set[str] = set()
+    while True:
+        try:
+            return do()
+        except duckdb.CatalogException as error:
+            found = _MISSING.match(str(error))
+            if not found or found[1] in asked or found[1] not in macros():
+                raise
+            asked.add(found[1])
+        load(connection, found[1])
+
+
+def documentation() -> str:
+    """docs/macros.md: each macro with the first sentence of its comment."""
+    lines = [INTRODUCTION]
+    files = dict.fromkeys(one.file for one in macros().values())
+    for file in files:
+        about = (FOLDER / f"{file}.sql").read_text("utf-8").partition("\n\n")[0]
+        words = " ".join(line.removeprefix("--").strip() for line in about.splitlines())
+        lines += ["", f"## {file}", "", words, "", "| macro | gives |", "|---|---|"]
+        for one in macros().values():
+            if one.file == file:
+                first = (
+                    re.split(r"(?<=[.?:;]) (?![^()]*\))", one.comment)[0]
+                    .rstrip(".:;")
+                    .replace("|", "\\|")
+                )
+                lines.append(f"| `{one.name}({one.parameters})` | {first} |")
+    return "\n".join(lines) + "\n"
+
+
+INTRODUCTION = """# Macros
+
+Made by `make facts` from `python/fathom/analysis/sql/`; the comments there say more.
+`fathom query RUN --sql` and `fathom query RUN --shell` have all of them.
+A macro that gives rows is used as a table: `from layer_totals()`.
+`has_regions` and `has_talk` may be left out.
+They say what a run has none of, so that it is not looked for.
+A parameter that ends in `_of` takes the name of rows, in quotes: a table, or one of the statement's own."""
+
+if __name__ == "__main__":
+    print(documentation(), end="")

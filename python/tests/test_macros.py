@@ -1,0 +1,85 @@
+"""The macros of analysis/sql: all can be made, none hides another, their list in the docs is theirs."""
+
+import re
+import shutil
+from pathlib import Path
+
+import duckdb
+import fathom
+import pytest
+from fathom.__main__ import main
+from fathom.run import macros, paths, shell
+from fathom.run.store import Run
+from schema import write_run
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    return fathom.open(write_run(tmp_path / "r.fathom", runs=[{"name": "r", "duration": 10}]))
+
+
+def test_every_definition_of_a_file_is_known_once_and_has_a_comment() -> None:
+    texts = [file.read_text() for file in macros.FOLDER.glob("*.sql")]
+    names = re.findall(r"^create or replace macro (\w+)\(", "\n".join(texts), re.M)
+    assert sorted(names) == sorted(macros.macros())
+    assert all(one.comment for one in macros.macros().values())
+
+
+def test_all_can_be_made_and_none_has_a_name_of_the_database(run: Run) -> None:
+    connection = run.connection
+    of_database = connection.execute("select distinct function_name from duckdb_functions()")
+    assert not {name for (name,) in of_database.fetchall()} & macros.macros().keys()
+    for name in macros.macros():
+        macros.load(connection, name)
+
+
+def test_a_statement_gets_those_that_it_names(run: Run) -> None:
+    assert run.sql("from layer_totals()").num_rows == 0
+    of_user = "select function_name as name from duckdb_functions() where not internal"
+    made = set(run.sql(of_user)["name"].to_pylist())
+    assert made == {one.name for one in macros.needed("layer_totals")}
+    assert {"is_io", "is_communication"} < made < macros.macros().keys()
+
+
+def test_what_others_need_comes_first() -> None:
+    for name in macros.macros():
+        seen: set[str] = set()
+        for one in macros.needed(name):
+            called = set(re.findall(r"(\w+)\(", one.sql)) & macros.macros().keys()
+            assert called <= seen | {one.name}
+            seen.add(one.name)
+
+
+def test_the_docs_list_them() -> None:
+    listed = (paths.SOURCE_TREE / "docs" / "macros.md").read_text(encoding="utf-8")
+    assert listed == macros.documentation(), "make facts"
+
+
+def test_a_shell_has_tables_and_macros_with_their_comments(run: Run) -> None:
+    connection = duckdb.connect()
+    connection.execute(shell.init(run))
+    assert connection.execute("select name from runs").fetchall() == [("r",)]
+    assert connection.execute("from layer_totals()").fetchall() == []
+    commented = "select count(distinct function_name) from duckdb_functions() where comment <> ''"
+    assert connection.execute(commented).fetchall() == [(len(macros.macros()),)]
+
+
+def test_query_opens_the_shell_or_says_how_to_get_it(
+    run: Run,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    monkeypatch.setenv("PATH", str(programs))
+    assert main(["query", str(run.path), "--shell"]) == 0
+    printed = capfd.readouterr()
+    assert "no `duckdb` in PATH" in printed.err and printed.err.count("\n") == 1
+    assert printed.out == shell.init(run)
+    cat = shutil.which("cat", path="/bin:/usr/bin")
+    (programs / "duckdb").write_text(f'#!/bin/sh\necho "$1"\n{cat} "$2"\nexit 3\n')
+    (programs / "duckdb").chmod(0o755)
+    assert main(["query", str(run.path), "--shell"]) == 3
+    assert capfd.readouterr().out == "-init\n" + shell.init(run)
+    assert main(["query", str(run.path), "--shell", "--json"]) == 2
