@@ -78,7 +78,7 @@ def test_where_nothing_can_be_kept_one_line_says_so(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     cache.write_text("no folder")
     message = one_line(fathom("show", sample(SMALL), cache=cache))
-    assert "cannot be kept there" in message
+    assert "cannot be stored there" in message
     assert "XDG_CACHE_HOME" in message
 
 

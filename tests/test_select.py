@@ -359,7 +359,7 @@ def test_a_file_and_its_short_forms_exclude_each_other(option: list[str], tmp_pa
     done = fathom("run", "--select", tmp_path / "s.toml", *option, "--", SELECTED)
     assert done.returncode == 125
     assert (
-        done.stderr == f"fathom: --select: {option[0]} is said in the file; leave {option[0]} out\n"
+        done.stderr == f"fathom: --select: {option[0]} is set in the file; leave {option[0]} out\n"
     )
 
 

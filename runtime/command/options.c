@@ -299,7 +299,7 @@ static void check_select(const struct options *options, bool level)
 		     "selection file may name ranks (--select)",
 		     options->tuned ? "--tuned" : "--tunable");
 	if (options->select && beside)
-		fail(EXIT_FATHOM, "--select: %s is said in the file; leave %s out", beside, beside);
+		fail(EXIT_FATHOM, "--select: %s is set in the file; leave %s out", beside, beside);
 }
 
 static void help(bool run)

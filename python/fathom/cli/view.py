@@ -172,7 +172,7 @@ def _prepare(runs: Runs, where: str | None) -> int:
         tables = opened.run.path / "tables"
         if opened.run.unpacked or not os.access(tables, os.W_OK):
             raise UsageError(
-                f"view: {opened.name}: nothing can be kept beside its tables: --prepare needs a run directory of yours"
+                f"view: {opened.name}: nothing can be stored beside its tables: --prepare needs a run directory of yours"
             )
     if where is None:
         return 1 if Ahead(runs, _tell).work() else 0

@@ -84,7 +84,7 @@ def run_of(log: Path) -> Path | None:
         of_state.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         raise FathomError(
-            f"{printable(of_state)}: {error.strerror}, so the run of {printable(log)} cannot be kept there;"
+            f"{printable(of_state)}: {error.strerror}, so the run of {printable(log)} cannot be stored there;"
             " name another place in XDG_CACHE_HOME, or make a run of it with fathom import"
         ) from error
     for before in of_log.iterdir():
