@@ -51,6 +51,7 @@ struct options {
 	const char *layers_asked; /* --layers; NULL: not given */
 	const char *level_name;
 	unsigned level;
+	bool level_asked; /* --level was given */
 	uint64_t budget;
 	const char *ranks;  /* NULL: all */
 	const char *files;  /* newline-separated globs; NULL: all */
@@ -68,7 +69,7 @@ struct options {
 	bool strace;                 /* no library: strace records the program */
 	const char *forward_storage; /* where each keeps stripes of its own; NULL: they share it */
 	struct sink sink;
-	bool show;
+	bool no_show;   /* no summary at the end */
 	bool join;      /* of `fathom env`: the run is the one of all that the launcher started */
 	char **command; /* NULL-terminated */
 };

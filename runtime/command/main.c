@@ -84,7 +84,7 @@ static int command_run(int argc, char **argv)
 	watch_end(&run, status);
 	agent_end(&run);
 	ring_remove_if_done(run.ring);
-	if (run.options.show)
+	if (!run.options.no_show)
 		python_show(run.directory);
 	fprintf(stderr, "fathom: run directory %s\n", run.directory);
 	return end_as(status);

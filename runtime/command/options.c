@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <glob.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,61 +28,7 @@ static const char env_help[] =
 	"Makes a run directory and prints the environment that records into it, as shell\n"
 	"commands for a batch script.\n";
 
-static const char options_help[] =
-	"\n"
-	"options:\n"
-	"  -o, --output NAME   run directory NAME.fathom (default: from the program and the job)\n"
-	"  --layers LIST       layers to record, comma-separated, or +LAYER, -LAYER: besides the\n"
-	"                      usual ones, without it. Usual: every I/O layer, and MPI\n"
-	"                      communication counted only (mpi:counted). +threads: threads, locks\n"
-	"  --level LEVEL       off, job, file or call: how fine to record (default: call)\n"
-	"  --budget SIZE       most bytes of stream per process, as 64MiB, 1G (default: 64MiB)\n"
-	"  --ranks LIST        ranks to record, as 0, 0-63, 0-63:8, comma-separated (default: "
-	"all)\n"
-	"  --files GLOB        record only these files; !GLOB leaves files out; repeatable, the\n"
-	"                      last match counts\n"
-	"  --select FILE       what to record, and how finely, as a file says\n"
-	"                      (docs/selection.md), in place of the four options above;\n"
-	"                      critical: only who holds the others up, at the moment, in full\n"
-	"  --tuned FILE        set these hints, HDF5 properties, variables, layouts in the "
-	"program\n"
-	"                      (docs/settings.md; H5Tuner's XML too)\n"
-	"  --tunable           hints of files that are opened later may be changed while it runs:\n"
-	"                      fathom tune --live\n"
-	"  --mmap dirty        tell which pages of mapped files are written (Linux 6.7)\n"
-	"  --probes FILE       record the functions of your own catalogue too "
-	"(docs/catalogue.md);\n"
-	"                      repeatable (default: those in FATHOM_PROBES, colon-separated)\n"
-	"  --agent             one agent per node: samples of processors, memory, network, disks\n"
-	"                      and Lustre each second; saves at once what killed processes leave\n"
-	"  --sample SECONDS    the same with another interval; 0: no samples\n"
-	"  --ceph[=DIR]        the agent asks Ceph's storage daemons (OSDs) on this node what "
-	"they\n"
-	"                      did, by their admin sockets in DIR (default: /var/run/ceph)\n"
-	"  --collect HOST:PORT/KEY\n"
-	"                      the agent sends the node's streams to `fathom collect` there\n"
-	"  --trace-sink forward[=WORDS]\n"
-	"                      the agent ships the node's streams through forwarding servers into\n"
-	"                      few shared files (docs/trace-sink.md); WORDS, comma-separated:\n"
-	"                      flush=full|step|end, size=SIZE, mark=SIZE, nonblocking, plain\n";
-
-static const char run_options_help[] =
-	"  --forward[=N]       I/O below the current directory goes through N forwarding servers\n"
-	"                      (default: 1) on this machine, started for PROGRAM and recorded\n"
-	"  --forward-path DIR  the same of another directory\n"
-	"  --forward-storage DIR\n"
-	"                      each server keeps stripes of the files in a directory of its own "
-	"below\n"
-	"                      DIR; after the program they are copied to where they belong\n";
-
-static const char run_strace_help[] =
-	"  --strace            record by strace, slower and system calls only: for static "
-	"programs,\n"
-	"                      Go, and others that no library can be brought into\n";
-
 static const char run_examples[] =
-	"  --no-show           no summary on stderr at the end\n"
-	"  -h, --help          this text\n"
 	"\n"
 	"examples:\n"
 	"  fathom run -- mpiexec -n 4 ./s3d 200 200 200\n"
@@ -92,12 +39,6 @@ static const char run_examples[] =
 	"  srun fathom run --ranks 0-1023:64 --level file -- ./flash\n";
 
 static const char env_examples[] =
-	"  --join              one of the commands that a launcher started, one on each node: all "
-	"of\n"
-	"                      them get one run (default: a run of its own)\n"
-	"  --shell SHELL       for sh (bash, zsh, ksh too), csh (tcsh), fish, or json (default: "
-	"sh)\n"
-	"  -h, --help          this text\n"
 	"\n"
 	"examples:\n"
 	"  eval \"$(fathom env -o s3d)\"                    # sh, bash, zsh, ksh\n"
@@ -285,9 +226,9 @@ static const char *parse_collector(const char *word)
 }
 
 /* A file says all of it, or the options do. */
-static void check_select(const struct options *options, bool level)
+static void check_select(const struct options *options)
 {
-	const char *beside = level                   ? "--level"
+	const char *beside = options->level_asked    ? "--level"
 			     : options->layers_asked ? "--layers"
 			     : options->files        ? "--files"
 			     : options->ranks        ? "--ranks"
@@ -300,91 +241,6 @@ static void check_select(const struct options *options, bool level)
 		     options->tuned ? "--tuned" : "--tunable");
 	if (options->select && beside)
 		fail(EXIT_FATHOM, "--select: %s is set in the file; leave %s out", beside, beside);
-}
-
-static void help(bool run)
-{
-	fputs(run ? run_help : env_help, stdout);
-	fputs(options_help, stdout);
-	fputs(run ? run_options_help : "", stdout);
-	fputs(run ? run_strace_help : "", stdout);
-	fputs(run ? run_examples : env_examples, stdout);
-	exit(0);
-}
-
-enum {
-	OPTION_LAYERS = 256,
-	OPTION_LEVEL,
-	OPTION_BUDGET,
-	OPTION_RANKS,
-	OPTION_FILES,
-	OPTION_SELECT,
-	OPTION_TUNED,
-	OPTION_TUNABLE,
-	OPTION_MMAP,
-	OPTION_PROBES,
-	OPTION_AGENT,
-	OPTION_SAMPLE,
-	OPTION_CEPH,
-	OPTION_COLLECT,
-	OPTION_STRACE,
-	OPTION_NO_SHOW,
-	OPTION_SHELL,
-	OPTION_JOIN,
-	OPTION_FORWARD,
-	OPTION_FORWARD_PATH,
-	OPTION_FORWARD_STORAGE,
-	OPTION_TRACE_SINK
-};
-static const struct option long_options[] = {
-	{"output", required_argument, NULL, 'o'},
-	{"layers", required_argument, NULL, OPTION_LAYERS},
-	{"level", required_argument, NULL, OPTION_LEVEL},
-	{"budget", required_argument, NULL, OPTION_BUDGET},
-	{"ranks", required_argument, NULL, OPTION_RANKS},
-	{"files", required_argument, NULL, OPTION_FILES},
-	{"probes", required_argument, NULL, OPTION_PROBES},
-	{"select", required_argument, NULL, OPTION_SELECT},
-	{"tuned", required_argument, NULL, OPTION_TUNED},
-	{"tunable", no_argument, NULL, OPTION_TUNABLE},
-	{"mmap", required_argument, NULL, OPTION_MMAP},
-	{"agent", no_argument, NULL, OPTION_AGENT},
-	{"sample", required_argument, NULL, OPTION_SAMPLE},
-	{"ceph", optional_argument, NULL, OPTION_CEPH},
-	{"collect", required_argument, NULL, OPTION_COLLECT},
-	{"strace", no_argument, NULL, OPTION_STRACE},
-	{"no-show", no_argument, NULL, OPTION_NO_SHOW},
-	{"shell", required_argument, NULL, OPTION_SHELL},
-	{"join", no_argument, NULL, OPTION_JOIN},
-	{"forward", optional_argument, NULL, OPTION_FORWARD},
-	{"forward-path", required_argument, NULL, OPTION_FORWARD_PATH},
-	{"forward-storage", required_argument, NULL, OPTION_FORWARD_STORAGE},
-	{"trace-sink", required_argument, NULL, OPTION_TRACE_SINK},
-	{"help", no_argument, NULL, 'h'},
-	{NULL, 0, NULL, 0},
-};
-
-static void take_forward(struct options *options, int option, const char *value)
-{
-	const char *at = value ? value : "1";
-	unsigned long servers = 0;
-
-	if (option != OPTION_FORWARD) {
-		bool path = option == OPTION_FORWARD_PATH;
-		const char **place = path ? &options->forward_path : &options->forward_storage;
-
-		*place = realpath(value, NULL);
-		if (!*place)
-			fail(EXIT_FATHOM, "--forward-%s: %s: %s", path ? "path" : "storage", value,
-			     strerror(errno));
-		if (!options->servers)
-			options->servers = 1;
-		return;
-	}
-	if (!parse_number(&at, &servers) || *at || servers < 1 || servers > 1024)
-		fail(EXIT_FATHOM, "--forward: '%s' is no number of servers; write 1 to 1024",
-		     value);
-	options->servers = (unsigned)servers;
 }
 
 /* The directory, absolute, where an OSD's socket is in it or in one below. */
@@ -409,97 +265,277 @@ static const char *admin_sockets(const char *directory)
 	     directory);
 }
 
-static void take(struct options *options, int option, const char *value, bool run)
+/* ---- what each option does ---- */
+
+static void take_output(struct options *options, const char *value)
 {
-	switch (option) {
-	case 'o':
-		if (!*value)
-			fail(EXIT_FATHOM, "-o: the name is empty");
-		options->output = value;
-		break;
-	case OPTION_LAYERS:
-		parse_layers(options, value);
-		options->layers_asked = value;
-		break;
-	case OPTION_LEVEL:
-		parse_level(options, value);
-		break;
-	case OPTION_BUDGET:
-		options->budget = parse_size("--budget", value);
-		break;
-	case OPTION_RANKS:
-		if (!rank_list_good(value))
-			fail(EXIT_FATHOM,
-			     "--ranks: '%s' is no list of ranks; write 0, 0-63 or 0-63:8", value);
-		options->ranks = value;
-		break;
-	case OPTION_FILES:
-		add_glob(options, value);
-		break;
-	case OPTION_SELECT:
-		options->select = value;
-		break;
-	case OPTION_TUNED:
-		options->tuned = value;
-		break;
-	case OPTION_TUNABLE:
-		options->tunable = true;
-		break;
-	case OPTION_PROBES:
-		add_probes(options, value);
-		break;
-	case OPTION_MMAP:
-		if (strcmp(value, "dirty"))
-			fail(EXIT_FATHOM, "--mmap: '%s' is not known; write dirty, or leave it out",
-			     value);
-		options->mmap = value;
-		break;
-	case OPTION_AGENT:
-		options->sample = options->sample ? options->sample : "1";
-		break;
-	case OPTION_SAMPLE:
-		options->sample = parse_interval(value);
-		break;
-	case OPTION_CEPH:
-		options->ceph = admin_sockets(value ? value : "/var/run/ceph");
-		options->sample = options->sample ? options->sample : "1";
-		break;
-	case OPTION_COLLECT:
-		options->collect = parse_collector(value);
-		break;
-	case OPTION_STRACE:
-		if (!run)
-			fail(EXIT_FATHOM, "env: --strace is an option of fathom run");
-		options->strace = true;
-		break;
-	case OPTION_NO_SHOW:
-		options->show = false;
-		break;
-	case OPTION_SHELL:
-		if (run)
-			fail(EXIT_FATHOM, "run: --shell is an option of fathom env");
-		options->shell = value;
-		break;
-	case OPTION_JOIN:
-		if (run)
-			fail(EXIT_FATHOM, "run: --join is an option of fathom env; behind a "
-					  "launcher fathom run does it always");
-		options->join = true;
-		break;
-	case OPTION_FORWARD:
-	case OPTION_FORWARD_PATH:
-	case OPTION_FORWARD_STORAGE:
-		if (!run)
-			fail(EXIT_FATHOM, "env: --forward is an option of fathom run; "
-					  "fathom forward up starts servers for a script");
-		take_forward(options, option, value);
-		break;
-	case OPTION_TRACE_SINK:
-		sink_parse(options, value);
-		break;
-	case 'h':
-		help(run);
+	if (!*value)
+		fail(EXIT_FATHOM, "-o: the name is empty");
+	options->output = value;
+}
+
+static void take_layers(struct options *options, const char *value)
+{
+	parse_layers(options, value);
+	options->layers_asked = value;
+}
+
+static void take_level(struct options *options, const char *value)
+{
+	parse_level(options, value);
+	options->level_asked = true;
+}
+
+static void take_budget(struct options *options, const char *value)
+{
+	options->budget = parse_size("--budget", value);
+}
+
+static void take_ranks(struct options *options, const char *value)
+{
+	if (!rank_list_good(value))
+		fail(EXIT_FATHOM, "--ranks: '%s' is no list of ranks; write 0, 0-63 or 0-63:8",
+		     value);
+	options->ranks = value;
+}
+
+static void take_mmap(struct options *options, const char *value)
+{
+	if (strcmp(value, "dirty"))
+		fail(EXIT_FATHOM, "--mmap: '%s' is not known; write dirty, or leave it out", value);
+	options->mmap = value;
+}
+
+static void take_agent(struct options *options, const char *value)
+{
+	(void)value;
+	options->sample = options->sample ? options->sample : "1";
+}
+
+static void take_sample(struct options *options, const char *value)
+{
+	options->sample = parse_interval(value);
+}
+
+static void take_ceph(struct options *options, const char *value)
+{
+	options->ceph = admin_sockets(value ? value : "/var/run/ceph");
+	take_agent(options, NULL);
+}
+
+static void take_collect(struct options *options, const char *value)
+{
+	options->collect = parse_collector(value);
+}
+
+static void take_forward(struct options *options, const char *value)
+{
+	const char *at = value ? value : "1";
+	unsigned long servers = 0;
+
+	if (!parse_number(&at, &servers) || *at || servers < 1 || servers > 1024)
+		fail(EXIT_FATHOM, "--forward: '%s' is no number of servers; write 1 to 1024",
+		     value);
+	options->servers = (unsigned)servers;
+}
+
+/* A directory of servers: there is one at least. */
+static const char *served(struct options *options, const char *option, const char *value)
+{
+	const char *place = realpath(value, NULL);
+
+	if (!place)
+		fail(EXIT_FATHOM, "%s: %s: %s", option, value, strerror(errno));
+	if (!options->servers)
+		options->servers = 1;
+	return place;
+}
+
+static void take_forward_path(struct options *options, const char *value)
+{
+	options->forward_path = served(options, "--forward-path", value);
+}
+
+static void take_forward_storage(struct options *options, const char *value)
+{
+	options->forward_storage = served(options, "--forward-storage", value);
+}
+
+enum command { BOTH, RUN, ENV };
+
+/* Every option, in the order of --help: a new one is a row here, and its function. */
+static const struct {
+	const char *name, *value; /* NULL: takes none; `[=...]`: may be left out */
+	const char *help;
+	void (*take)(struct options *options, const char *value);
+	size_t text, flag; /* without `take`: where the value goes, or true; 0: --help */
+	enum command of;
+	char letter;
+	const char *instead; /* what the other command has */
+} rows[] = {
+	{"output", "NAME", "run directory NAME.fathom (default: from the program and the job)",
+	 .take = take_output, .letter = 'o'},
+	{"layers", "LIST",
+	 "layers to record, comma-separated, or +LAYER, -LAYER: besides the usual ones, without "
+	 "it. Usual: every I/O layer, and MPI communication counted only (mpi:counted). "
+	 "+threads: threads, locks",
+	 .take = take_layers},
+	{"level", "LEVEL", "off, job, file or call: how fine to record (default: call)",
+	 .take = take_level},
+	{"budget", "SIZE", "most bytes of stream per process, as 64MiB, 1G (default: 64MiB)",
+	 .take = take_budget},
+	{"ranks", "LIST", "ranks to record, as 0, 0-63, 0-63:8, comma-separated (default: all)",
+	 .take = take_ranks},
+	{"files", "GLOB",
+	 "record only these files; !GLOB leaves files out; repeatable, the last match counts",
+	 .take = add_glob},
+	{"select", "FILE",
+	 "what to record, and how finely, as a file says (docs/selection.md), in place of the four "
+	 "options above; critical: only who holds the others up, at the moment, in full",
+	 .text = offsetof(struct options, select)},
+	{"tuned", "FILE",
+	 "set these hints, HDF5 properties, variables, layouts in the program (docs/settings.md; "
+	 "H5Tuner's XML too)",
+	 .text = offsetof(struct options, tuned)},
+	{"tunable", NULL,
+	 "hints of files that are opened later may be changed while it runs: fathom tune --live",
+	 .flag = offsetof(struct options, tunable)},
+	{"mmap", "dirty", "tell which pages of mapped files are written (Linux 6.7)",
+	 .take = take_mmap},
+	{"probes", "FILE",
+	 "record the functions of your own catalogue too (docs/catalogue.md); repeatable (default: "
+	 "those in FATHOM_PROBES, colon-separated)",
+	 .take = add_probes},
+	{"agent", NULL,
+	 "one agent per node: samples of processors, memory, network, disks and Lustre each "
+	 "second; saves at once what killed processes leave",
+	 .take = take_agent},
+	{"sample", "SECONDS", "the same with another interval; 0: no samples", .take = take_sample},
+	{"ceph", "[=DIR]",
+	 "the agent asks Ceph's storage daemons (OSDs) on this node what they did, by their admin "
+	 "sockets in DIR (default: /var/run/ceph)",
+	 .take = take_ceph},
+	{"collect", "HOST:PORT/KEY", "the agent sends the node's streams to `fathom collect` there",
+	 .take = take_collect},
+	{"trace-sink", "forward[=WORDS]",
+	 "the agent ships the node's streams through forwarding servers into few shared files "
+	 "(docs/trace-sink.md); WORDS, comma-separated: flush=full|step|end, size=SIZE, mark=SIZE, "
+	 "nonblocking, plain",
+	 .take = sink_parse},
+	{"forward", "[=N]",
+	 "I/O below the current directory goes through N forwarding servers (default: 1) on this "
+	 "machine, started for PROGRAM and recorded",
+	 .take = take_forward, .of = RUN,
+	 .instead = "; fathom forward up starts servers for a script"},
+	{"forward-path", "DIR", "the same of another directory", .take = take_forward_path,
+	 .of = RUN},
+	{"forward-storage", "DIR",
+	 "each server keeps stripes of the files in a directory of its own below DIR; after the "
+	 "program they are copied to where they belong",
+	 .take = take_forward_storage, .of = RUN},
+	{"strace", NULL,
+	 "record by strace, slower and system calls only: for static programs, Go, and others that "
+	 "no library can be brought into",
+	 .flag = offsetof(struct options, strace), .of = RUN},
+	{"no-show", NULL, "no summary on stderr at the end",
+	 .flag = offsetof(struct options, no_show), .of = RUN},
+	{"join", NULL,
+	 "one of the commands that a launcher started, one on each node: all of them get one run "
+	 "(default: a run of its own)",
+	 .flag = offsetof(struct options, join), .of = ENV,
+	 .instead = "; behind a launcher fathom run does it always"},
+	{"shell", "SHELL", "for sh (bash, zsh, ksh too), csh (tcsh), fish, or json (default: sh)",
+	 .text = offsetof(struct options, shell), .of = ENV},
+	{"help", NULL, "this text", .letter = 'h'},
+};
+enum { ROWS = sizeof(rows) / sizeof(*rows), FIRST = 256, INDENT = 22, WIDTH = 88 };
+
+/* Words of a text from column INDENT on, no line longer than WIDTH. */
+static void print_wrapped(const char *text)
+{
+	size_t column = INDENT;
+
+	while (*text) {
+		size_t length = strcspn(text, " ");
+
+		if (column > INDENT && column + 1 + length > WIDTH) {
+			printf("\n%*s", INDENT, "");
+			column = INDENT;
+		} else if (column > INDENT) {
+			column += (size_t)printf(" ");
+		}
+		column += (size_t)printf("%.*s", (int)length, text);
+		text += length + (text[length] == ' ');
 	}
+	puts("");
+}
+
+static void print_row(size_t i)
+{
+	const char *value = rows[i].value ? rows[i].value : "";
+	const char *letter = rows[i].letter ? format_text("-%c, ", rows[i].letter) : "";
+	const char *between = *value && *value != '[' ? " " : "";
+	int width = printf("  %s--%s%s%s", letter, rows[i].name, between, value);
+
+	if (width >= INDENT) {
+		puts("");
+		width = 0;
+	}
+	printf("%*s", INDENT - width, "");
+	print_wrapped(rows[i].help);
+}
+
+static void help(enum command command)
+{
+	fputs(command == RUN ? run_help : env_help, stdout);
+	puts("\noptions:");
+	for (size_t i = 0; i < ROWS; i++)
+		if (rows[i].of == BOTH || rows[i].of == command)
+			print_row(i);
+	fputs(command == RUN ? run_examples : env_examples, stdout);
+	exit(0);
+}
+
+/* The rows as getopt_long has them; row i is FIRST + i. */
+static const struct option *long_options(void)
+{
+	static struct option options[ROWS + 1];
+
+	for (int i = 0; i < ROWS; i++) {
+		int argument = !rows[i].value          ? no_argument
+			       : *rows[i].value == '[' ? optional_argument
+						       : required_argument;
+
+		options[i] = (struct option){rows[i].name, argument, NULL, FIRST + i};
+	}
+	return options;
+}
+
+static size_t row_of(int option)
+{
+	size_t i = 0;
+
+	if (option >= FIRST)
+		return (size_t)(option - FIRST);
+	while (rows[i].letter != option)
+		i++;
+	return i;
+}
+
+static void take(struct options *options, size_t i, const char *value, enum command command)
+{
+	if (rows[i].of != BOTH && rows[i].of != command)
+		fail(EXIT_FATHOM, "%s: --%s is an option of fathom %s%s",
+		     command == RUN ? "run" : "env", rows[i].name, command == RUN ? "env" : "run",
+		     rows[i].instead ? rows[i].instead : "");
+	if (rows[i].take)
+		rows[i].take(options, value);
+	else if (rows[i].text)
+		*(const char **)((char *)options + rows[i].text) = value;
+	else if (rows[i].flag)
+		*(bool *)((char *)options + rows[i].flag) = true;
+	else
+		help(command);
 }
 
 static void refuse(const char *command, const char *word)
@@ -514,23 +550,22 @@ static void refuse(const char *command, const char *word)
 void options_parse(struct options *options, bool with_command, int argc, char **argv)
 {
 	const char *collector = getenv("FATHOM_COLLECT");
-	bool level = false;
+	const enum command command = with_command ? RUN : ENV;
 	int option;
 
-	*options = (struct options){.budget = 64 << 20, .show = true, .shell = "sh"};
+	*options = (struct options){.budget = 64 << 20, .shell = "sh"};
 	parse_layers(options, LAYERS_DEFAULT);
 	parse_level(options, "call");
 	opterr = 0;
-	while ((option = getopt_long(argc, argv, "+:o:h", long_options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "+:o:h", long_options(), NULL)) != -1) {
 		if (option == ':')
 			fail(EXIT_FATHOM, "%s %s: this option needs a value", argv[0],
 			     argv[optind - 1]);
 		if (option == '?')
 			refuse(argv[0], argv[optind - 1]);
-		take(options, option, optarg, with_command);
-		level |= option == OPTION_LEVEL;
+		take(options, row_of(option), optarg, command);
 	}
-	check_select(options, level);
+	check_select(options);
 	finish_probes(options);
 	if (!options->collect && collector && *collector)
 		options->collect = parse_collector(collector);
