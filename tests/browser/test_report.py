@@ -47,6 +47,8 @@ def test_a_report_of_a_kernel_is_whole(chromium: Browser, kernel_report: tuple[P
     assert "left out" not in message and "could not" not in message
     with opened(chromium, path) as look:
         assert "report" in look.text("header")
+        tabs = look.page.locator("nav.tabs a").evaluate_all("all => all.map(one => one.hash)")
+        assert [tab.removeprefix("#v1/").partition("?")[0] for tab in tabs] == list(SCREENS)
         for screen in SCREENS:
             look.go(screen)
             assert "Not in this report" not in look.text(), screen

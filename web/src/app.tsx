@@ -7,7 +7,7 @@ import { say, LiveRegion } from "./parts/say";
 import { Running } from "./parts/running";
 import { Selected } from "./parts/selected";
 import type { Run, Runs } from "./source";
-import { SCREENS } from "./screens/registry";
+import { SCREENS, screensOf } from "./screens/registry";
 import { isReport, useAnswer } from "./state/answers";
 import { useFollowing } from "./state/following";
 import { bindKeys } from "./state/keys";
@@ -127,6 +127,6 @@ function pageKeys(): () => void {
 		{ key: "Backspace", says: "back", run: () => history.back() },
 		{ key: "L", says: "copy the address of this view", run: copyAddress },
 		{ key: "E", says: "export", run: openExport },
-		...SCREENS.map((screen) => ({ key: screen.key, says: screen.title, run: () => go(screen.name) })),
+		...screensOf(isReport(), 2).map((screen) => ({ key: screen.key, says: screen.title, run: () => go(screen.name) })),
 	]);
 }

@@ -8,6 +8,7 @@ import duckdb
 import pyarrow.parquet as pq
 
 from fathom.files import replacing
+from fathom.run import macros
 from fathom.run.database import quoted
 
 Watch = Callable[[duckdb.DuckDBPyConnection], None]
@@ -46,7 +47,8 @@ class Derived:
     ) -> None:
         """The rows of a statement as the table's file, whole or not at all."""
         with replacing(file) as partial:
-            con.execute(
+            made = (
                 f"copy ({rows}) to {quoted(str(partial))} (format parquet, {options},"
                 f" kv_metadata {{'{self.key}': {quoted(made_of)}}})"
             )
+            macros.loading(con, lambda: con.execute(made))

@@ -32,7 +32,6 @@ from fathom.errors import FathomError, UsageError
 from fathom.run import cluster, live
 from fathom.tune.search.ledger import SUFFIX
 from fathom.webapi.answers import ask
-from fathom.webapi.answers.desk import Desk
 from fathom.webapi.answers.generate import Program
 from fathom.webapi.answers.now import Follower
 from fathom.webapi.answers.session import Gone, Runs, Stop
@@ -86,9 +85,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--cluster",
         metavar="WHERE",
         help=f"with --prepare: pictures are made by the workers of a Dask cluster: {cluster.FORMS}",
-    )
-    parser.add_argument(
-        "--allow-start", action="store_true", help="let the page start programs here, as you"
     )
     parser.add_argument(
         "--no-browser", action="store_true", help="open no browser, print the link only"
@@ -172,7 +168,7 @@ def _prepare(runs: Runs, where: str | None) -> int:
         tables = opened.run.path / "tables"
         if opened.run.unpacked or not os.access(tables, os.W_OK):
             raise UsageError(
-                f"view: {opened.name}: nothing can be stored beside its tables: --prepare needs a run directory of yours"
+                f"view: {opened.name}: its tables cannot be added to: --prepare needs a run directory of yours"
             )
     if where is None:
         return 1 if Ahead(runs, _tell).work() else 0
@@ -190,13 +186,6 @@ def _follow(runs: Runs) -> None:
     for name, opened in runs.all.items():
         if opened.run.path in running:
             Follower(runs, name, prepare).start()
-
-
-def _open(runs: Runs, path: Path) -> str:
-    """One more run, ready to be looked at; its name."""
-    name = runs.open(path)
-    prepare(runs.view(name))
-    return name
 
 
 def _first(runs: Runs) -> str:
@@ -221,8 +210,6 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.prepare:
         return _prepare(runs, arguments.cluster)
     _follow(runs)
-    if arguments.allow_start:
-        runs.desk = Desk(partial(_open, runs))
     if arguments.socket is not None and not arguments.socket.parent.is_dir():
         raise UsageError(f"view: {arguments.socket.parent} is no directory")
     at_path = arguments.socket
@@ -246,8 +233,6 @@ def run(arguments: argparse.Namespace) -> int:
             uvicorn.Server(config).run(sockets=[bound])
     finally:
         ahead.end()
-        if runs.desk:
-            runs.desk.close()
         for left in filter(None, behind):
             left.unlink(missing_ok=True)
     return 0

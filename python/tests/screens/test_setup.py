@@ -3,7 +3,6 @@
 import os
 import shutil
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ from fathom.errors import UsageError
 from fathom.forward import settings
 from fathom.run.store import open_run
 from fathom.webapi import answers as screens
-from fathom.webapi.answers.desk import Desk
 from fathom.webapi.answers.session import Runs
 
 PROGRAM = """#include <mpi.h>
@@ -51,44 +49,6 @@ def ask(runs: Runs, name: str, /, **parameters: Any) -> dict[str, Any]:
 @pytest.fixture
 def runs() -> Runs:
     return Runs([])
-
-
-def ended(runs: Runs) -> dict[str, Any]:
-    """The state at the end of the job."""
-    until = time.monotonic() + 120
-    while time.monotonic() < until:
-        state = ask(runs, "progress")
-        if state["state"] in ("done", "failed", "stopped") and state["seconds"]:
-            return state
-        time.sleep(0.05)
-    raise AssertionError(f"still {state['state']}: {state['output']}")
-
-
-@needs_mpi
-def test_a_program_is_built_run_and_opened(runs: Runs, tmp_path: Path) -> None:
-    (tmp_path / "w.c").write_text(PROGRAM)
-    runs.desk = Desk(runs.open)
-    job = {
-        "program": "./w", "arguments": f"'{tmp_path}/a file'", "build": "mpicc.mpich -g -o w w.c", "ranks": 2,
-        "mpi": "mpich", "operations": "write", "directory": tmp_path, "name": "two",
-    }  # fmt: skip
-    reply = ask(runs, "setup", **job)
-    assert reply["problems"] == []
-    assert reply["can start"]
-    ask(runs, "start", **job)
-    state = ended(runs)
-    assert (state["state"], state["status"], state["run"], state["error"]) == (
-        "done",
-        0,
-        "two",
-        None,
-    )
-    assert "all written" in state["output"] and "\x1b" not in state["output"]
-    ops = runs.view("two").rows("select distinct op, layer from calls where layer = 'mpiio'")
-    assert ops == [{"op": "MPI_File_write_at", "layer": "mpiio"}]
-    assert ask(runs, "lanes", run="two")["total"] == 2
-    with pytest.raises(UsageError, match="there already"):
-        ask(runs, "start", **job)
 
 
 @needs_mpi
@@ -183,28 +143,6 @@ def test_what_servers_cannot_be_is_said(runs: Runs) -> None:
         ask(runs, "setup", program="true", servers="disk n1")
 
 
-def test_nothing_starts_unless_it_is_allowed(runs: Runs, tmp_path: Path) -> None:
-    assert not ask(runs, "setup", program="true")["can start"]
-    for name in ("start", "progress", "stop"):
-        with pytest.raises(UsageError, match="--allow-start"):
-            ask(
-                runs,
-                name,
-                **({"program": "true", "directory": tmp_path} if name == "start" else {}),
-            )
-
-
-def test_what_fails_is_said_and_a_job_can_be_stopped(runs: Runs, tmp_path: Path) -> None:
-    runs.desk = Desk(runs.open)
-    ask(runs, "start", program="true", build="false", directory=tmp_path, name="unbuilt")
-    assert (ended(runs)["state"], ask(runs, "progress")["error"]) == ("failed", "the build failed")
-    ask(runs, "start", program="sleep", arguments="600", directory=tmp_path, name="long")
-    with pytest.raises(UsageError, match="runs already"):
-        ask(runs, "start", program="true", directory=tmp_path)
-    while ask(runs, "progress")["state"] != "running":
-        time.sleep(0.05)
-    assert ask(runs, "stop")["state"] == "stopped"
-    assert ended(runs)["state"] == "stopped"
-    assert ask(runs, "setup", program="./none", directory=tmp_path)["problems"] == [
-        f"./none: no such file in {tmp_path.resolve()}"
-    ]
+def test_a_program_that_is_not_there_is_said(runs: Runs, tmp_path: Path) -> None:
+    problems = ask(runs, "setup", program="./none", directory=tmp_path)["problems"]
+    assert problems == [f"./none: no such file in {tmp_path.resolve()}"]

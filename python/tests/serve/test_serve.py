@@ -3,7 +3,6 @@
 import json
 import socket
 import stat
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -108,29 +107,6 @@ def test_what_is_long_comes_in_the_body_of_a_post(server: Server) -> None:
     assert server.get("/api/v1/hints?name=b.c", "POST", body)[0] == 400
     assert server.get("/api/v1/hints?name=b.c")[0] == 405
     assert server.get("/api/v1/hints", "POST", b" " * (17 << 20))[0] == 400
-
-
-def test_programs_start_where_it_is_allowed_by_post_of_the_page_alone(
-    server: Server, run_directory: Path, tmp_path: Path
-) -> None:
-    path = f"/api/v1/start?program=touch&arguments=made&name=r&directory={tmp_path}"
-    assert server.get(path, "POST")[0] == 400
-    with served(run_directory, "--no-browser", "--allow-start") as open_server:
-        assert open_server.get(path, "POST")[0] == 401
-        open_server.enter()
-        assert open_server.get(path)[0] == 405
-        assert open_server.get(path, "POST", Origin="http://127.0.0.1:1")[0] == 403
-        assert not (tmp_path / "made").exists()
-        assert open_server.get(path, "POST")[0] == 200
-        state: dict[str, object] = {}
-        for _ in range(600):
-            state = open_server.ask("progress")[1]
-            if state["state"] in ("done", "failed"):
-                break
-            time.sleep(0.1)
-        assert (state["state"], state["run"], state["status"]) == ("done", "r", 0), state
-        assert (tmp_path / "made").exists()
-        assert open_server.ask("lanes?run=r")[0] == 200
 
 
 def test_large_answers_are_compressed(server: Server) -> None:

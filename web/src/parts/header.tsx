@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { theme } from "../draw/theme";
-import { SCREENS } from "../screens/registry";
+import { screensOf } from "../screens/registry";
 import { isReport } from "../state/answers";
 import { currentRun, now, runs } from "../state/runs";
 import { address, change, given, page } from "../state/state";
@@ -22,7 +22,7 @@ export function Header(): JSX.Element {
 				</button>
 			</div>
 			<nav aria-label="Screens" class="tabs">
-				{SCREENS.filter((screen) => screen.alone ?? runs.value?.runs.length !== 0).map((screen) => (
+				{screensOf(isReport(), runs.value?.runs.length ?? 1).map((screen) => (
 					<a key={screen.name} href={address(screen.name)} aria-current={page.value.screen === screen.name ? "page" : undefined}>
 						{screen.title}
 					</a>

@@ -37,8 +37,8 @@ describe("live", () => {
 	test("what is to be done is posted", async () => {
 		const asked = vi.fn(() => Promise.resolve(new Response("{}")));
 		vi.stubGlobal("fetch", asked);
-		await new LiveSource().act("start", { program: "./a" });
-		expect(asked).toHaveBeenCalledWith("api/v1/start", expect.objectContaining({ method: "POST", body: '{"program":"./a"}' }));
+		await new LiveSource().act("save", { name: "a.c" });
+		expect(asked).toHaveBeenCalledWith("api/v1/save", expect.objectContaining({ method: "POST", body: `{"name":"a.c"}` }));
 	});
 
 	test("at most four requests are under way, and one that was given up is never sent", async () => {

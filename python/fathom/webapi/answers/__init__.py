@@ -36,7 +36,7 @@ class Answer:
 
 #: Names that do something, or are given a whole source: asked for by POST, which a page of another origin cannot send
 #: unseen.
-ACTS = frozenset({"start", "stop", "again", "hints", "archive", "save"})
+ACTS = frozenset({"again", "hints", "archive", "save"})
 
 #: Puts in what is not the program's but a run-time's (docs/tables.md, `runtime`).
 ALL = "all"

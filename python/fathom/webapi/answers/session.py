@@ -209,7 +209,6 @@ class Runs:
     def __init__(self, paths: Iterable[str | Path]) -> None:
         """Opens them; two of one name are told apart by a number. Errors: `fathom.errors.RunError`."""
         self.all: dict[str, OpenRun] = {}
-        self.desk: Any = None  # where jobs are started (screens/desk.py), if they may be
         self.program: Any = (
             None  # whose hints the form opens (screens/generate.py), if one was given
         )

@@ -14,7 +14,7 @@ from typing import Any
 from fathom.errors import FathomError, UsageError
 from fathom.forward import settings
 from fathom.run.filter import compile_text
-from fathom.webapi.answers import answer, choice, number, text
+from fathom.webapi.answers import answer, choice, number
 from fathom.webapi.answers.batch import script, selection_text, servers_text
 from fathom.webapi.answers.session import Runs
 
@@ -197,15 +197,10 @@ def _wrong_selection(job: Job, folder: Path) -> list[str]:
     return []
 
 
-def job_of(own: dict[str, Any]) -> Job:
-    """Of a request's own parameters."""
-    return Job(**own)
-
-
 @answer("setup", of_all=True, required=("program",), **READERS)
-def setup(runs: Runs, **own: Any) -> dict[str, Any]:
-    """Command, selection file and batch script of a job; what is wrong with it; whether it can be started here."""
-    job = job_of(own)
+def setup(_: Runs, **own: Any) -> dict[str, Any]:
+    """Command, selection file and batch script of a job; what is wrong with it."""
+    job = Job(**own)
     file = f"{job.run}.select.toml"
     return {
         "name": job.run,
@@ -216,37 +211,4 @@ def setup(runs: Runs, **own: Any) -> dict[str, Any]:
         "script": script(job, file),
         "forwarding": _forwarding(job),
         "problems": _problems(job),
-        "can start": runs.desk is not None,
     }
-
-
-def _desk(runs: Runs) -> Any:
-    if runs.desk is None:
-        raise UsageError("nothing is started from here: fathom view --allow-start RUN lets it")
-    return runs.desk
-
-
-@answer("start", of_all=True, required=("program",), **READERS)
-def start(runs: Runs, **own: Any) -> dict[str, Any]:
-    """Starts it here; gives what `progress` gives."""
-    job = job_of(own)
-    folder = Path(job.directory or ".").resolve()
-    if not folder.is_dir():
-        raise UsageError(f"{folder}: no such directory")
-    selection = selection_text(job) if job.is_selective else None
-    state: dict[str, Any] = _desk(runs).start(job, folder, selection)
-    return state
-
-
-@answer("progress", of_all=True, job=text)
-def progress(runs: Runs, job: str = "") -> dict[str, Any]:
-    """How the job that was started last does, or that of this name."""
-    state: dict[str, Any] = _desk(runs).progress(job)
-    return state
-
-
-@answer("stop", of_all=True, job=text)
-def stop(runs: Runs, job: str = "") -> dict[str, Any]:
-    """Ends it, as Ctrl-C would."""
-    state: dict[str, Any] = _desk(runs).stop(job)
-    return state

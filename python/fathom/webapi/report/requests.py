@@ -68,7 +68,7 @@ def first(runs: Runs) -> Iterator[Request]:
         count = opened.run.sql("select count(*) as n from processes")["n"][0].as_py()
         if count <= NAMED:
             yield Request("lanes", {"run": run})
-        for name in ("levels", "findings", "schema", "critical"):
+        for name in ("levels", "findings", "critical"):
             yield Request(name, {"run": run})
         lanes = "" if count <= LANES else f"0-{LANES - 1}"
         yield Request("strips", {"run": run, "width": str(STRIP), "lanes": lanes})

@@ -102,13 +102,14 @@ def _make_levels(asked: Asked, geometry: Geometry, deepest: int) -> None:
 
 
 def _make_coarser(con: duckdb.DuckDBPyConnection, below: Level, level: Level) -> None:
-    con.execute(
+    made = (
         f"create temp table level_{level.z} as"
         f" select layer, op, kind, row // {level.lanes // below.lanes} as row, bin // 2 as bin,"
         " sum(calls)::bigint as calls, sum(time)::bigint as time, sum(bytes)::bigint as bytes,"
         " max(longest) as longest, longest_id(longest, call) as call"
         f" from level_{below.z} group by all"
     )
+    macros.loading(con, lambda: con.execute(made))
 
 
 def _write(con: duckdb.DuckDBPyConnection, levels: list[Level], made_of: str, file: Path) -> None:

@@ -10,20 +10,7 @@ export interface SetupAnswer {
 	forwarding: { file: string; text: string; start: string } | null;
 	script: string;
 	problems: string[];
-	"can start": boolean;
 }
-
-export interface Progress {
-	job: string;
-	state: "starting" | "building" | "running" | "done" | "failed" | "stopped";
-	status: number | null;
-	seconds: number;
-	output: string;
-	run: string | null;
-	error: string | null;
-}
-
-export const OVER: readonly string[] = ["done", "failed", "stopped"];
 
 export type Field = "program" | "arguments" | "directory" | "build" | "name" | "mpi" | "ranks" | "nodes" | "minutes" | "batch" | "level" | "layers" | "operations" | "files" | "lines" | "record" | "servers";
 export type Form = Partial<Record<Field, string>>;
