@@ -121,7 +121,7 @@ test-%: deps-test build
 # While one works, below 5 minutes: lint, and the tests that start no MPI program.
 check: lint test-native test-web
 	@$(TIMED) pytest $(PYTEST) --numprocesses $(JOBS) --dist loadfile --ignore python/tests/screens/test_tiles.py \
-		python/tests/catalogue python/tests/screens $(UNIT:%=python/tests/test_%.py)
+		python/tests/catalog python/tests/screens $(UNIT:%=python/tests/test_%.py)
 UNIT = answers api breakdown diff distribution export_nesting findings_engine hints interference keeping landscape live macros model numbers patterns \
 	polite proof selection study summary whole
 
@@ -163,7 +163,7 @@ format: venv
 
 # What other languages and the docs have of catalog/*.toml; committed, so that no build needs Python for it.
 facts: venv
-	@PYTHONPATH=python $(BIN)/python -m fathom.catalogue facts .
+	@PYTHONPATH=python $(BIN)/python -m fathom.catalog facts .
 	@PYTHONPATH=python $(BIN)/python -m fathom.run.macros >docs/macros.md
 
 bench: deps-test build

@@ -4,7 +4,7 @@
 #   PREFIX/lib/fathom/                      home: a venv with the wheel in it; `installed` there lists what is outside
 #   PREFIX/bin/fathom, fathom-engine        links to the commands there
 #   PREFIX/include/fathom.h, fathom.f90     links to those of the wheel
-#   PREFIX/share/fathom/probes              link to the example catalogues
+#   PREFIX/share/fathom/probes              link to the example catalogs
 #   PREFIX/share/man/man1                   a page per command
 #   PREFIX/share/bash-completion, zsh, fish completion
 #   PREFIX/share/modulefiles/fathom         VERSION for Tcl, VERSION.lua for Lmod

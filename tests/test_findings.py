@@ -50,7 +50,7 @@ def cases() -> list[Any]:
 def test_the_guilty_is_found_and_the_innocent_is_not(path: Path, tmp_path: Path) -> None:
     pair = mistakes.load(path)
     needs.require([*pair.needs, *(needs.of_mpi(pair.mpi) if pair.ranks else [])])
-    rules = findings.catalogue()
+    rules = findings.catalog()
     its_own = [path for path in rules if path.stem == pair.finding]
     guilty, _ = concluded(pair, pair.guilty, tmp_path / "guilty", its_own)
     of_the_pair = [one for one in guilty.conclusions if one.rule.name == pair.finding]
@@ -72,10 +72,10 @@ def test_the_guilty_is_found_and_the_innocent_is_not(path: Path, tmp_path: Path)
 
 def test_every_finding_has_its_two_programs() -> None:
     tested = {mistakes.load(path).finding for path in mistakes.pairs()}
-    assert {path.stem for path in findings.catalogue()} <= tested
+    assert {path.stem for path in findings.catalog()} <= tested
 
 
 def test_the_page_of_all_findings_is_of_now() -> None:
-    now = page(map(findings.read, findings.catalogue()))
+    now = page(map(findings.read, findings.catalog()))
     document = (paths.ROOT / "docs" / "findings.md").read_text(encoding="utf-8")
     assert document == now, "python -m fathom.pages.findings_page > docs/findings.md"

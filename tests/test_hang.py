@@ -170,7 +170,7 @@ def line_of(call: str, program: str = PROGRAM) -> str:
 
 
 def hangs(run: Path) -> list[findings.Finding]:
-    rules = [path for path in findings.catalogue() if path.stem == "hang"]
+    rules = [path for path in findings.catalog() if path.stem == "hang"]
     asked = findings.find(fathom.open(run), rules)
     assert not asked.broken, asked.broken
     return asked.conclusions

@@ -178,7 +178,7 @@ def test_files_that_were_chosen_are_said(recorded: dict[str, Path]) -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_findings_that_compare_ranks_are_not_asked(recorded: dict[str, Path], way: str) -> None:
-    concluded = findings.find(fathom.open(recorded[way]), findings.catalogue())
+    concluded = findings.find(fathom.open(recorded[way]), findings.catalog())
     assert {"one-rank", "few-aggregators", "uneven-ranks"} <= set(concluded.without["ranks"])
-    whole = findings.find(fathom.open(recorded["whole"]), findings.catalogue())
+    whole = findings.find(fathom.open(recorded["whole"]), findings.catalog())
     assert "ranks" not in whole.without

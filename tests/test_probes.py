@@ -1,4 +1,4 @@
-"""`fathom run --probes`: a user's own catalogue, checked, built on the spot, its functions recorded."""
+"""`fathom run --probes`: a user's own catalog, checked, built on the spot, its functions recorded."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from fathom.catalogue.load import load_api
+from fathom.catalog.load import load_api
 from harness import needs, paths, tables
 
 SOURCES = paths.TESTS / "programs" / "user"
@@ -52,7 +52,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def use_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A program of the library that the catalogue describes."""
+    """A program of the library that the catalog describes."""
     place = tmp_path_factory.mktemp("store")
     flags = ["-O2", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE"]
     library = ["-shared", "-fPIC", "-Wl,-soname,libstore.so", SOURCES / "store.c"]
@@ -252,14 +252,14 @@ def test_the_examples_compile(name: str, cache: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["cephfs", "gluster", "pvfs2"])
-def test_catalogues_of_servers_can_be_built(cache: Path, name: str) -> None:
+def test_catalogs_of_servers_can_be_built(cache: Path, name: str) -> None:
     file = paths.ROOT / "catalog" / "probes" / "servers" / f"{name}.toml"
     done = fathom(cache, "probes", "check", file)
     assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_nothing_of_silo_that_looks_like_io_is_forgotten() -> None:
-    """As for built-in catalogues: a row, or left out with a reason; and every row is exported."""
+    """As for built-in catalogs: a row, or left out with a reason; and every row is exported."""
     library = next(Path("/usr/lib").glob("*/libsiloh5.so"), None)
     if not library:
         pytest.skip("needs libsiloh5.so: libsilo-dev is not installed")

@@ -60,7 +60,7 @@ def stalled(run: Run, call: int, ns: int) -> Run:
 
 def sentences_of(run: Run) -> dict[tuple[str, str], str]:
     """Who is named by which finding, and its sentence."""
-    concluded = findings.find(run, findings.catalogue())
+    concluded = findings.find(run, findings.catalog())
     assert not concluded.broken, concluded.broken
     named = ("path", "rank", "who", "server", "host", "directory")
     return {

@@ -1,4 +1,4 @@
-"""What the docs' site has beside docs/, for mkdocs: pages of other folders, the catalogues' reference, the
+"""What the docs' site has beside docs/, for mkdocs: pages of other folders, the catalogs' reference, the
 notebooks; and the nav's folders. A link is one within the repository: to a page of the site it leads there; to a source
 it becomes its name; to nothing it ends the build."""
 
@@ -40,12 +40,12 @@ _origins: dict[str, str] = {}  # place in the site -> path in the repository
 _places: dict[str, str] = {}  # and back
 
 
-def _catalogue(files: Files, config: MkDocsConfig, folder: str, command: str) -> None:
-    """The pages that the generator makes of the catalogue."""
+def _catalog(files: Files, config: MkDocsConfig, folder: str, command: str) -> None:
+    """The pages that the generator makes of the catalog."""
     rows = sorted(str(path) for path in (ROOT / "catalog" / folder).glob("*.toml"))
     with tempfile.TemporaryDirectory() as folder_of_pages:
         done = subprocess.run(
-            [sys.executable, "-m", "fathom.catalogue", command, folder_of_pages, *rows],
+            [sys.executable, "-m", "fathom.catalog", command, folder_of_pages, *rows],
             cwd=ROOT / "python", capture_output=True, text=True, check=False,
         )  # fmt: skip
         if done.returncode:
@@ -101,8 +101,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
             _origins[file.src_uri] = f"docs/{file.src_uri}"
     for origin, place in ELSEWHERE.items():
         _add(files, config, place, origin, (ROOT / origin).read_text(encoding="utf-8"))
-    _catalogue(files, config, "probes", "docs")
-    _catalogue(files, config, "knobs", "knob-docs")
+    _catalog(files, config, "probes", "docs")
+    _catalog(files, config, "knobs", "knob-docs")
     for path in sorted((ROOT / "examples" / "notebooks").glob("*.ipynb")):
         origin = path.relative_to(ROOT).as_posix()
         _add(files, config, f"notebooks/{path.stem}.md", origin, _notebook(files, config, path))

@@ -38,7 +38,7 @@ def open(path: str | PathLike[str], *, everything: bool = False) -> Run:
     `everything` also what the MPI library, the interpreter and the system did beside it (docs/tables.md, `runtime`).
     Raises `fathom.errors.RunError`."""
     from fathom import api
-    from fathom.run import store  # the catalogue's generator needs no DuckDB
+    from fathom.run import store  # the catalog's generator needs no DuckDB
 
     return store.open_as(api.Run, path, everything=everything)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from fathom.catalogue import columns
+from fathom.catalog import columns
 from fathom.run.columns import PARTED
 
 TYPES = {

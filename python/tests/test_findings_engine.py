@@ -186,13 +186,13 @@ def test_a_run_of_counters_only_is_asked_what_counters_can_answer(tmp_path: Path
 
 def test_all_findings_hold_of_a_run_without_anything(tmp_path: Path) -> None:
     path = write_run(tmp_path / "empty.fathom", runs=[{"name": "empty"}])
-    concluded = find(path, *findings.catalogue())
+    concluded = find(path, *findings.catalog())
     assert not concluded.broken
     assert not concluded.conclusions
 
 
 def test_all_findings_hold_of_small_runs(run_directory: Path) -> None:
-    assert not find(run_directory, *findings.catalogue()).broken
+    assert not find(run_directory, *findings.catalog()).broken
 
 
 def show(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:

@@ -1,4 +1,4 @@
-"""The knob catalogue and settings files: all rows are good, each mistake is one line, forms turn into each other."""
+"""The knob catalog and settings files: all rows are good, each mistake is one line, forms turn into each other."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from fathom.__main__ import main
-from fathom.catalogue import CatalogueError, knob_pages
-from fathom.catalogue.knobs import load_knobs
+from fathom.catalog import CatalogError, knob_pages
+from fathom.catalog.knobs import load_knobs
 from fathom.errors import UsageError
 from fathom.tune.settings import compiled, settings, toml, xml
 
@@ -79,7 +79,7 @@ H5TUNER = """<Parameters>
 </Parameters>"""
 
 
-def test_every_row_of_the_catalogue_says_all_and_has_a_page() -> None:
+def test_every_row_of_the_catalog_says_all_and_has_a_page() -> None:
     knobs = load_knobs(FILES)
     pages = knob_pages.pages(knobs)
     assert len(pages) == len(FILES)
@@ -105,12 +105,12 @@ def test_every_row_of_the_catalogue_says_all_and_has_a_page() -> None:
         (ROW + "[[knob]]\n" + ROW, "k name: is there twice"),
     ],
 )
-def test_a_mistake_in_the_catalogue_is_one_line(tmp_path: Path, row: str, problem: str) -> None:
+def test_a_mistake_in_the_catalog_is_one_line(tmp_path: Path, row: str, problem: str) -> None:
     path = tmp_path / "x.toml"
     path.write_text(HEAD + ROW)
     assert len(load_knobs([path])) == 1
     path.write_text(HEAD + row)
-    with pytest.raises(CatalogueError, match=re.escape(problem)):
+    with pytest.raises(CatalogError, match=re.escape(problem)):
         load_knobs([path])
 
 

@@ -203,7 +203,7 @@ def test_a_model_that_was_begun_again_asks_the_same() -> None:
 
 
 def test_failed_trials_and_conditions_are_kept_to() -> None:
-    space = limited(SPACE, Limits(ranks=16))  # of the catalogue's, cb_nodes ends at the ranks
+    space = limited(SPACE, Limits(ranks=16))  # of the catalog's, cb_nodes ends at the ranks
 
     def cost(point: Point) -> float:
         return math.inf if at(*point)["w"] == "enable" else writing(point)

@@ -11,7 +11,7 @@ CASES = tomllib.loads((paths.catalog() / "units.toml").read_text(encoding="utf-8
 
 
 @pytest.mark.parametrize("table", CASES)
-def test_numbers_are_written_as_the_catalogue_says(table: str) -> None:
+def test_numbers_are_written_as_the_catalog_says(table: str) -> None:
     write: Any = getattr(numbers, table)
     cases = [case for row in CASES[table] for case in row["cases"]]
     assert [write(value) for value, _ in cases] == [text for _, text in cases]

@@ -170,7 +170,7 @@ def test_what_is_not_known_is_said(
     assert got["explained"] == 0
 
 
-def test_below_a_library_of_the_users_own_catalogue(tmp_path: Path) -> None:
+def test_below_a_library_of_the_users_own_catalog(tmp_path: Path) -> None:
     """H5Part, say: what it calls is the highest layer that is known."""
     calls = []
     for p in range(2):

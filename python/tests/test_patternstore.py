@@ -17,7 +17,7 @@ from fathom.__main__ import main
 from fathom.errors import FathomError, UsageError
 from fathom.tune.search.space import Dimension, Space
 from fathom.tune.settings import settings
-from fathom.tune.settings.settings import catalogue
+from fathom.tune.settings.settings import catalog
 from fathom.tune.store import exchange, look
 from fathom.tune.store.base import Base, default_place
 from fathom.tune.store.distance import THRESHOLD, distance
@@ -402,7 +402,7 @@ def test_a_search_that_is_not_there_is_named(name: str, capsys: pytest.CaptureFi
 def test_what_is_counted_by_ranks_keeps_its_share(
     knob: str, value: Any, ranks: int, now: int, then: Any
 ) -> None:
-    assert scaled(catalogue()[knob], value, ranks, now) == then
+    assert scaled(catalog()[knob], value, ranks, now) == then
 
 
 def test_what_nothing_takes_is_left_out_and_said() -> None:

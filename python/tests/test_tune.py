@@ -26,7 +26,7 @@ from fathom.tune.search.sampler import Observation
 from fathom.tune.search.samplers import SAMPLERS, Genetic
 from fathom.tune.search.search import planned
 from fathom.tune.search.space import Dimension, Point, Space, of_data, read
-from fathom.tune.settings.settings import catalogue
+from fathom.tune.settings.settings import catalog
 from fathom.tune.settings.values import of_knob
 from fathom.tune.store.base import Base
 from test_commands import fathom, refused
@@ -193,10 +193,9 @@ def test_a_bad_space_is_one_line_before_any_run(tmp_path: Path, text: str, messa
     assert message in str(error.value) and "\n" not in str(error.value)
 
 
-def test_the_catalogue_says_what_is_worth_a_search() -> None:
+def test_the_catalog_says_what_is_worth_a_search() -> None:
     choices = {
-        key: default_space.values(knob, Limits(ranks=6, osds=3))
-        for key, knob in catalogue().items()
+        key: default_space.values(knob, Limits(ranks=6, osds=3)) for key, knob in catalog().items()
     }
     assert choices["romio.cb_nodes"] == [1, 2, 4, 6]
     assert choices["romio.cb_config_list"] == ["*:1", "*:2", "*:4", "*:*"]
@@ -210,7 +209,7 @@ def test_the_catalogue_says_what_is_worth_a_search() -> None:
     assert list(every.named(expert).values()) == [6, 4 << 20, None]
     for dimension in every.dimensions:
         for value in dimension.values[1:]:
-            assert of_knob(catalogue()[dimension.knob], value)
+            assert of_knob(catalog()[dimension.knob], value)
 
 
 def test_a_bad_command_line_runs_nothing(

@@ -60,7 +60,7 @@ struct options {
 	bool tunable;       /* settings may come while the program runs */
 	const char *mmap;  /* "dirty": tell which pages of mapped files are written; NULL: do not */
 	const char *shell; /* of `fathom env`: sh, csh, fish, json */
-	const char *probes;  /* the user's own catalogues, colon-separated, absolute; NULL: none */
+	const char *probes;  /* the user's own catalogs, colon-separated, absolute; NULL: none */
 	const char *sample;  /* seconds between an agent's samples, 0: none; NULL: no agent */
 	const char *ceph;    /* admin sockets of Ceph's daemons; NULL: they are not asked */
 	const char *collect; /* HOST:PORT/KEY to send the streams to; NULL: nowhere */

@@ -403,7 +403,7 @@ static const struct {
 	{"mmap", "dirty", "tell which pages of mapped files are written (Linux 6.7)",
 	 .take = take_mmap},
 	{"probes", "FILE",
-	 "record the functions of your own catalogue too (docs/catalogue.md); repeatable (default: "
+	 "record the functions of your own catalog too (docs/catalog.md); repeatable (default: "
 	 "those in FATHOM_PROBES, colon-separated)",
 	 .take = add_probes},
 	{"agent", NULL,

@@ -1,4 +1,4 @@
-/* --probes: the user's own catalogues become a library that is preloaded beside libfathom.so. Built once for what
+/* --probes: the user's own catalogs become a library that is preloaded beside libfathom.so. Built once for what
  * they hold and this libfathom.so, then found by its name; so a thousand ranks build nothing. */
 #include "command.h"
 
@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Two sums of 64 bits: the name must not be another catalogue's. */
+/* Two sums of 64 bits: the name must not be another catalog's. */
 struct sum {
 	uint64_t a, b;
 };

@@ -42,7 +42,7 @@ struct call {
 	uint32_t object; /* 0: none known (yet) */
 	int32_t error;   /* 0, errno, or the API's own code */
 	uint32_t depth;
-	int64_t field[CALL_FIELDS]; /* order and names: the op's row in the catalogue */
+	int64_t field[CALL_FIELDS]; /* order and names: the op's row in the catalog */
 	uint32_t wrapper;           /* set by the wrapper before hooks run: edge_library(wrapper) */
 	bool cancel; /* a hook says: no row; the wrapper leaves by call_cancel (call_enter clears it). In
 			      * a call that is not recorded: it was absorbed by the same op around it */
@@ -50,7 +50,7 @@ struct call {
 	uint64_t scratch[8]; /* a row's own hooks: kept from before to after, not initialised */
 };
 
-/* One op of the catalogue, generated (ops[] below, indexed by op number). */
+/* One op of the catalog, generated (ops[] below, indexed by op number). */
 struct op {
 	const char *layer_name;
 	const char *name;

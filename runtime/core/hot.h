@@ -1,4 +1,4 @@
-/* The same straight line as fast.h, for the catalogue's `hot` rows: reads and writes of a descriptor, whose
+/* The same straight line as fast.h, for the catalog's `hot` rows: reads and writes of a descriptor, whose
  * fields are size, offset, bytes, and which have no hooks. A call from a place in the program that made the
  * same one before, on the same object, with as many calls around it, is checked against what was true then
  * and needs no look-up. Nothing of it is kept but the row of the open call. Whatever is not usual goes the

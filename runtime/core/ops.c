@@ -1,4 +1,4 @@
-/* The ops of this process: the catalogue's, and room behind them for what a run brings. */
+/* The ops of this process: the catalog's, and room behind them for what a run brings. */
 #include <string.h>
 
 #include "core/call.h"

@@ -1,4 +1,4 @@
-/* Ops: those of the catalogue, of the program, and our own. */
+/* Ops: those of the catalog, of the program, and our own. */
 #ifndef FATHOM_OPS_H
 #define FATHOM_OPS_H
 
@@ -8,11 +8,11 @@
 #include "core/base.h"
 #include "core/call.h"
 
-/* Fathom's own ops, layer `fathom`, numbered above the catalogue's. */
+/* Fathom's own ops, layer `fathom`, numbered above the catalog's. */
 enum { OP_FATHOM = 0xff00, OP_FLUSH = OP_FATHOM, OP_START, OP_PATCH, OP_FATHOM_END };
 extern const struct op fathom_ops[];
 
-/* Between them, from ops_count on: ops of the user's own catalogues, then names of regions (runtime/user). */
+/* Between them, from ops_count on: ops of the user's own catalogs, then names of regions (runtime/user). */
 enum { OPS_BROUGHT = 512, OPS_NAMED = 512, OPS_ADDED = OPS_BROUGHT + OPS_NAMED };
 extern const struct op *_Atomic op_table;
 /* The table with room for those; what is there never changes. NULL: no memory. */

@@ -1,4 +1,4 @@
-/* Which slots go to which wrappers: the catalogue's symbols against the modules' relocations. */
+/* Which slots go to which wrappers: the catalog's symbols against the modules' relocations. */
 #include "edges/edges.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
 /* Module edges: which imported symbols of which modules are pointed to which wrappers.
- * Tables are generated from the catalogue (build/generated/tables.c). */
+ * Tables are generated from the catalog (build/generated/tables.c). */
 #ifndef FATHOM_EDGES_H
 #define FATHOM_EDGES_H
 
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One API of the catalogue. Most look at all modules but the library itself; one that looks inside
+/* One API of the catalog. Most look at all modules but the library itself; one that looks inside
  * has its symbols patched in these modules only. A library that holds bindings of other languages, which
  * call its C functions through its own slots, is looked at as any module, those slots too. */
 struct edge_api {
@@ -37,7 +37,7 @@ extern void *const edge_wrappers[];
 /* [i] is what wrapper i calls; written by edges.c before wrapper i is reachable. */
 extern void *edge_originals[] __attribute__((visibility("hidden")));
 
-/* The catalogue's tables and, behind them, those of a library that --probes built (user/probe.h). A wrapper's
+/* The catalog's tables and, behind them, those of a library that --probes built (user/probe.h). A wrapper's
  * and an API's number is their place in both together. */
 struct edge_tables {
 	const struct edge_api *apis;

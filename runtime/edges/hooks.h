@@ -1,4 +1,4 @@
-/* Symbols that the catalogue does not know: the loader's own and those that start or end a
+/* Symbols that the catalog does not know: the loader's own and those that start or end a
  * process. They go into the same slots as generated wrappers. */
 #ifndef FATHOM_HOOKS_H
 #define FATHOM_HOOKS_H

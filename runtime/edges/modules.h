@@ -12,7 +12,7 @@ struct module {
 	bool self, loader, vdso;
 	bool patched, relro_open;
 	bool closed;                   /* pages of its slots could not be made writable */
-	uint64_t api_asked, api_named; /* by API of the catalogue: do its globs name this? */
+	uint64_t api_asked, api_named; /* by API of the catalog: do its globs name this? */
 	bool unfinished;               /* a lazy slot whose symbol nobody defines yet */
 	void *const *marker; /* a slot we patched and its wrapper: a new module at the same place */
 	const void *marked;  /* does not hold it. NULL: none */

@@ -1,4 +1,4 @@
-/* The tables of edges that are in force: the catalogue's alone, or with those that a run brings behind them. */
+/* The tables of edges that are in force: the catalog's alone, or with those that a run brings behind them. */
 #include <string.h>
 
 #include "edges/edges.h"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes libfathom-static.a: the runtime as one object, of which a program sees one symbol, and an object per slot.
-# usage: archive.sh ARCHIVE SLOTS OBJECT…    SLOTS: lines `name real`, as the catalogue's generator writes them
+# usage: archive.sh ARCHIVE SLOTS OBJECT…    SLOTS: lines `name real`, as the catalog's generator writes them
 set -eu
 archive=$1 slots=$2
 shift 2

@@ -5,7 +5,7 @@
 #include <link.h>
 #include <stdint.h>
 
-/* What a catalogued function was replaced by: slot.*.inc. */
+/* What a catalogd function was replaced by: slot.*.inc. */
 struct linked_slot {
 	const char *name;
 	void **slot;     /* where calls go */

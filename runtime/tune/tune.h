@@ -1,4 +1,4 @@
-/* Settings of a run, put in just before the calls that take them: rows of the catalogue with `tune`. */
+/* Settings of a run, put in just before the calls that take them: rows of the catalog with `tune`. */
 #ifndef FATHOM_TUNE_H
 #define FATHOM_TUNE_H
 

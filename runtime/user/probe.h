@@ -11,7 +11,7 @@
 #define PROBES_SYMBOL "fathom_probes"
 enum { PROBES_VERSION = 1 };
 
-/* The functions of core/call.h that catalogues may use, and those below. */
+/* The functions of core/call.h that catalogs may use, and those below. */
 struct probe_calls {
 	bool (*enter)(struct call *c, uint32_t op, uint32_t object, int64_t size, int64_t offset,
 		      const void *frame, const void *site);
@@ -45,7 +45,7 @@ struct probes {
 	uint32_t *first_op;
 };
 
-/* Handles of the user's libraries: what a later call on one is a call on. `api` tells one catalogue's from
+/* Handles of the user's libraries: what a later call on one is a call on. `api` tells one catalog's from
  * another's. */
 enum { NO_HANDLE = -1 };
 uint32_t probe_handle(uint32_t api, uint64_t handle); /* its object; 0: not known */

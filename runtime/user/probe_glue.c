@@ -1,5 +1,5 @@
 /* Part of a library of the user's own probes, not of libfathom.so: what its wrappers call goes on to libfathom.
- * Included behind the generated tables, in one file (python/fathom/catalogue/user.py). */
+ * Included behind the generated tables, in one file (python/fathom/catalog/user.py). */
 #include "user/probe.h"
 
 static const struct probe_calls *calls;

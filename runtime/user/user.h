@@ -1,4 +1,4 @@
-/* What the program itself says (fathom.h), and what the user's own catalogues add. For runtime/edges. */
+/* What the program itself says (fathom.h), and what the user's own catalogs add. For runtime/edges. */
 #ifndef FATHOM_USER_H
 #define FATHOM_USER_H
 

@@ -238,14 +238,14 @@ os._exit(0)
 
 
 @pytest.mark.full
-def test_a_program_past_the_kernel_is_seen_by_the_ready_catalogue(tmp_path: Path) -> None:
+def test_a_program_past_the_kernel_is_seen_by_the_ready_catalog(tmp_path: Path) -> None:
     needs.require([*gluster.NEEDS, "library:gfapi"])
-    catalogue = paths.ROOT / "catalog" / "probes" / "servers" / "gluster.toml"
+    catalog = paths.ROOT / "catalog" / "probes" / "servers" / "gluster.toml"
     words = [
         "run",
         "--no-show",
         "--probes",
-        catalogue,
+        catalog,
         "-o",
         "run",
         "--",

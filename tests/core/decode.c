@@ -1,4 +1,4 @@
-/* An oracle: its numbers are its own, written from docs/stream-format.md, so that a mistake in the catalogue shows. */
+/* An oracle: its numbers are its own, written from docs/stream-format.md, so that a mistake in the catalog shows. */
 #include "decode.h"
 
 #include <string.h>

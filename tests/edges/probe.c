@@ -1,7 +1,7 @@
 /* Stands in for runtime/core in the edge tests: writes at the end of the process what was patched
  * and called. Goes to the file EDGES_OUT names, one line each:
  *	call NAME COPY LIBRARY COUNT	a wrapper that was called; inner:NAME of an API that looks inside
- *	slot MODULE NAME LIBRARY+OFFSET	every catalogued slot and the original behind it
+ *	slot MODULE NAME LIBRARY+OFFSET	every catalogd slot and the original behind it
  *	event TEXT			what the process hooks told
  * Lines are written with one raw write each, so forked children may share the file. */
 #include <dlfcn.h>

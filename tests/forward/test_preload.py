@@ -17,8 +17,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fathom.catalogue.load import load
-from fathom.catalogue.preload import load_served, why_passed
+from fathom.catalog.load import load
+from fathom.catalog.preload import load_served, why_passed
 from harness import needs
 from harness.runner import LAUNCH, STACK_ENV
 
@@ -132,12 +132,12 @@ except OSError as error:
 
 def test_every_file_function_of_libc_is_wrapped_or_left_for_a_reason() -> None:
     probes = [ROOT / f"catalog/probes/{name}.toml" for name in ("posix", "stdio", "aio")]
-    catalogue = load([*probes, ROOT / "forward/preload/more.toml"])
+    catalog = load([*probes, ROOT / "forward/preload/more.toml"])
     served = load_served(ROOT / "forward/preload/served.toml")
-    rows = {symbol: call for _, call in catalogue.calls() for symbol in call.symbols()}
+    rows = {symbol: call for _, call in catalog.calls() for symbol in call.symbols()}
     libc = _functions(Path("/lib/x86_64-linux-gnu/libc.so.6"))
     wrapped = _functions(PRELOAD)
-    looks_like = re.compile("|".join(p for api in catalogue.apis for p in api.looks_like))
+    looks_like = re.compile("|".join(p for api in catalog.apis for p in api.looks_like))
     files = {name for name in libc if looks_like.search(name) or name in rows}
     assert len(files) > 400 and len(files & wrapped) > 150
     assert [n for n in files - wrapped if not why_passed(served, n, rows.get(n))] == []

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from fathom.run.functions import catalogue
+from fathom.run.functions import catalog
 from fathom.run.paths import engine
 from harness import needs, paths
 
@@ -64,7 +64,7 @@ def test_an_import_takes_at_most_three_times_json(
     tmp_path: Path, log: Callable[[Path, int], int]
 ) -> None:
     needs.require(["valgrind"])
-    tool, known = log.__name__, catalogue()
+    tool, known = log.__name__, catalog()
     takes, events, baseline, lines = [], [], [], []
     for times in (FEW, MANY):
         trace, read = tmp_path / f"{times}.pfw", tmp_path / f"{times}.json"

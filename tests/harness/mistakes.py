@@ -15,7 +15,7 @@ from harness import paths, runner
 from harness.needs import MPI
 
 FOLDER = paths.TESTS / "findings"
-CATALOGUE = paths.ROOT / "catalog" / "findings"
+CATALOG = paths.ROOT / "catalog" / "findings"
 
 
 class MistakeError(Exception):
@@ -64,7 +64,7 @@ def load(path: Path) -> Pair:
         what = f"unknown key {min(unknown)}" if unknown else f"no {min(missing)}"
         raise MistakeError(f"{path}: {what}")
     pair = Pair(path=path, **table)
-    if not (CATALOGUE / f"{pair.finding}.sql").is_file():
+    if not (CATALOG / f"{pair.finding}.sql").is_file():
         raise MistakeError(f"{path}: there is no finding {pair.finding}")
     return pair
 

@@ -126,7 +126,7 @@ def counts(call: Syscall, symbols: Mapping[str, set[str]]) -> bool:
 
     One libc frame: the program called a function that is a system call. Several: the system call
     is libc's own business (a buffered write, malloc), unless the outermost function is an op that
-    the catalogue says makes it (opendir: openat).
+    the catalog says makes it (opendir: openat).
     """
     frames = call.frames
     if not frames or not is_libc(frames[0].module) or frames[0].module.startswith("ld-"):

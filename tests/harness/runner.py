@@ -227,7 +227,7 @@ def other_than_bare(
 
 
 def expectations(layer: str) -> dict[str, Any]:
-    """What the catalogue says each op of a layer may become."""
+    """What the catalog says each op of a layer may become."""
     ops: dict[str, Any] = json.loads(paths.ORACLE.read_text())[layer]
     return ops
 

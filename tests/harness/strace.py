@@ -23,7 +23,7 @@ TRACED = (
 
 
 def flags(more: Iterable[str] = ()) -> list[str]:
-    """Options of strace; `more` are system calls that the catalogue names besides."""
+    """Options of strace; `more` are system calls that the catalog names besides."""
     names = ",".join(f"?{name}" for name in sorted({*TRACED, *more}))
     return ["-f", "--seccomp-bpf", "-k", "-ttt", "-T", "-yy", "-s", "0", "-e", f"trace={names}"]
 

@@ -5,13 +5,13 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from fathom.run.functions import catalogue
+from fathom.run.functions import catalog
 from fathom.run.paths import engine
 
 
 @functools.cache
 def _functions() -> str:
-    return catalogue()
+    return catalog()
 
 
 def given(tool: str, trace: Path, run: Path) -> subprocess.CompletedProcess[str]:

@@ -90,7 +90,7 @@ TAKEN = {"mpich": (ROMIO, 16, 1), "romio321": (APART, 256, 4), "ompio": (OMPIO, 
         ("ompio", "set_view"),
     ],
 )
-def test_a_file_that_is_open_takes_hints_where_the_catalogue_says(
+def test_a_file_that_is_open_takes_hints_where_the_catalog_says(
     tmp_path: Path, steps: Any, mpi: str, how: str
 ) -> None:
     text, writes, writers = TAKEN[mpi]

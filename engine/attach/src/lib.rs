@@ -70,7 +70,9 @@ pub enum AttachError {
 	NoAnswer,
 	#[error("its code is of a kind that no call can be put into")]
 	Foreign,
-	#[error("its C library has no dlopen, or its end of signal handlers is not where it is looked for")]
+	#[error(
+		"its C library has no dlopen, or its end of signal handlers is not where it is looked for"
+	)]
 	NoLoader,
 	#[error("a call put into it ended by signal {0}; it goes on where it was")]
 	Fault(i32),

@@ -181,7 +181,7 @@ enum Command {
 	},
 	/// Make a run of what DFTracer wrote
 	///
-	/// On standard input: the functions of the catalogue, as `fathom import` says them. A JSON object on stdout says what came of
+	/// On standard input: the functions of the catalog, as `fathom import` says them. A JSON object on stdout says what came of
 	/// it.
 	Dftracer {
 		/// Run directory, NAME.fathom, that is made
@@ -192,7 +192,7 @@ enum Command {
 	},
 	/// Make a run of what Recorder wrote
 	///
-	/// On standard input: the functions of the catalogue, as `fathom import` says them. A JSON object on stdout says what came of
+	/// On standard input: the functions of the catalog, as `fathom import` says them. A JSON object on stdout says what came of
 	/// it.
 	Recorder {
 		/// Run directory, NAME.fathom, that is made
@@ -516,10 +516,10 @@ fn run(command: Command) -> Result<(), String> {
 	}
 }
 
-/// The functions of the catalogue, which whoever imports a trace says on standard input.
-fn functions() -> Result<fathom_traces::Catalogue, String> {
-	let catalogue = std::io::read_to_string(std::io::stdin()).map_err(|error| error.to_string())?;
-	fathom_traces::Catalogue::of(&catalogue)
+/// The functions of the catalog, which whoever imports a trace says on standard input.
+fn functions() -> Result<fathom_traces::Catalog, String> {
+	let catalog = std::io::read_to_string(std::io::stdin()).map_err(|error| error.to_string())?;
+	fathom_traces::Catalog::of(&catalog)
 }
 
 fn print_report(

@@ -279,7 +279,7 @@ fn number_files(run: &Run, merged: &mut Merged) {
 fn number_ops(merged: &mut Merged) {
 	let surveys = merged.images.iter().map(|state| &state.survey);
 	let all: BTreeSet<&Op> = surveys.flat_map(|s| s.definitions.ops.values()).collect();
-	// Op numbers are 16 bits wide in the packer; a catalogue has a few hundred.
+	// Op numbers are 16 bits wide in the packer; a catalog has a few hundred.
 	merged.ops = all.into_iter().take(usize::from(u16::MAX) - 1).cloned().collect();
 	merged.ops.push(Op::unknown());
 	merged.op_numbers =

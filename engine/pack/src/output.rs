@@ -293,7 +293,7 @@ mod tests {
 	use super::*;
 
 	#[test]
-	fn columns_that_the_catalogue_lacks_are_refused() {
+	fn columns_that_the_catalog_lacks_are_refused() {
 		let rows = || Table::default().u32("node", vec![0]).text("host", vec!["n"]);
 		let folder = Path::new("/nonexistent");
 		for (table, name) in [(rows(), "nodes"), (rows(), "unheard_of"), (Table::default(), "ops")]

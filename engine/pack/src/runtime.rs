@@ -6,11 +6,11 @@ use crate::counters::{Key, NO_FILE};
 use crate::error::PackError;
 use crate::merge::Merged;
 
-const CATALOGUE: &str = include_str!("../../../catalog/runtime-files.toml");
+const CATALOG: &str = include_str!("../../../catalog/runtime-files.toml");
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Catalogue {
+struct Catalog {
 	calls: Vec<String>,
 	launchers: Vec<String>,
 	#[serde(rename = "unrecorded")]
@@ -36,9 +36,9 @@ struct Rule {
 	named: Vec<String>,
 }
 
-impl Catalogue {
-	fn read() -> Result<Catalogue, PackError> {
-		toml::from_str(CATALOGUE).map_err(|error| PackError::Data {
+impl Catalog {
+	fn read() -> Result<Catalog, PackError> {
+		toml::from_str(CATALOG).map_err(|error| PackError::Data {
 			path: "catalog/runtime-files.toml".into(),
 			reason: error.to_string(),
 		})
@@ -90,14 +90,14 @@ pub struct Runtime {
 
 impl Runtime {
 	pub fn of(merged: &Merged) -> Result<Runtime, PackError> {
-		let catalogue = Catalogue::read()?;
+		let catalog = Catalog::read()?;
 		let most = merged.processes.last().map_or(0, |row| row.process as usize + 1);
 		let mut processes = vec![false; most];
 		let mut others = false;
 		for row in &merged.processes {
 			let who = merged.images[row.image].identity(row.key.1);
 			let starts = who.rank.is_none()
-				&& who.exe.as_deref().is_some_and(|exe| catalogue.has_launcher(exe));
+				&& who.exe.as_deref().is_some_and(|exe| catalog.has_launcher(exe));
 			processes[row.process as usize] = starts;
 			others |= !starts;
 		}
@@ -109,9 +109,9 @@ impl Runtime {
 				.files
 				.rows
 				.iter()
-				.map(|row| row.paths.last().is_some_and(|path| catalogue.has_file(path)))
+				.map(|row| row.paths.last().is_some_and(|path| catalog.has_file(path)))
 				.collect(),
-			ops: merged.ops.iter().map(|op| catalogue.calls.contains(&op.name)).collect(),
+			ops: merged.ops.iter().map(|op| catalog.calls.contains(&op.name)).collect(),
 			processes,
 		})
 	}
@@ -131,7 +131,7 @@ mod tests {
 	use super::*;
 
 	fn is_runtime(path: &str) -> bool {
-		Catalogue::read().is_ok_and(|catalogue| catalogue.has_file(path))
+		Catalog::read().is_ok_and(|catalog| catalog.has_file(path))
 	}
 
 	#[test]

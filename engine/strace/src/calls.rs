@@ -1,4 +1,4 @@
-//! System calls that are rows, as libc's function that usually makes them, with the fields that the catalogue gives it
+//! System calls that are rows, as libc's function that usually makes them, with the fields that the catalog gives it
 //! (`catalog/probes/posix.toml`), as far as strace tells them.
 
 use std::collections::HashMap;

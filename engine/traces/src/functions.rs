@@ -1,4 +1,4 @@
-//! Functions that traces name, as ops of Fathom's catalogue: which fields a call's arguments give.
+//! Functions that traces name, as ops of Fathom's catalog: which fields a call's arguments give.
 
 use std::collections::HashMap;
 
@@ -30,7 +30,7 @@ pub struct Args {
 	pub any: bool,
 }
 
-/// A field of the catalogue's op, and the argument that is it.
+/// A field of the catalog's op, and the argument that is it.
 type Field = (&'static str, fn(&Args) -> Option<i64>);
 const FIELDS: [Field; 7] = [
 	("result", |args| args.ret),
@@ -44,7 +44,7 @@ const FIELDS: [Field; 7] = [
 /// Of a call that moves data.
 const DATA: [&str; 3] = ["size", "offset", "bytes"];
 
-/// A function as the catalogue has it.
+/// A function as the catalog has it.
 #[derive(Debug, Clone, Deserialize)]
 struct Row {
 	op: String,
@@ -57,17 +57,17 @@ struct Row {
 	fields: Vec<String>,
 }
 
-/// Functions of the catalogue by layer and symbol, as `fathom import` says them.
+/// Functions of the catalog by layer and symbol, as `fathom import` says them.
 #[derive(Debug, Default, Deserialize)]
-pub struct Catalogue(HashMap<String, HashMap<String, Row>>);
+pub struct Catalog(HashMap<String, HashMap<String, Row>>);
 
-impl Catalogue {
+impl Catalog {
 	/// From JSON: `{layer: {symbol: {op, kind, collective, moves, at_position, fields}}}`.
-	pub fn of(json: &str) -> Result<Catalogue, String> {
-		serde_json::from_str(json).map_err(|error| format!("the catalogue: {error}"))
+	pub fn of(json: &str) -> Result<Catalog, String> {
+		serde_json::from_str(json).map_err(|error| format!("the catalog: {error}"))
 	}
 
-	/// `None`: one that the catalogue does not have. Of the program itself each name is a region.
+	/// `None`: one that the catalog does not have. Of the program itself each name is a region.
 	pub fn function(&self, layer: &'static str, name: &str) -> Option<Function> {
 		let row = self.0.get(layer).and_then(|rows| rows.get(name)).cloned();
 		let known = row.is_some() || layer == "user";
@@ -160,7 +160,7 @@ impl Function {
 		}
 	}
 
-	/// Is it a function of the catalogue, no region?
+	/// Is it a function of the catalog, no region?
 	pub fn is_known(&self) -> bool {
 		self.row.is_some()
 	}

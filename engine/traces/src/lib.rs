@@ -9,7 +9,7 @@ mod run_builder;
 use std::path::{Path, PathBuf};
 
 use fathom_import::{ImportReport, shown};
-pub use functions::Catalogue;
+pub use functions::Catalog;
 
 /// Why no run was written.
 #[derive(Debug, thiserror::Error)]
@@ -28,21 +28,21 @@ fn damaged(log: &Path) -> impl Fn(String) -> TraceError + '_ {
 	|why| TraceError::Damaged { log: log.to_owned(), why }
 }
 
-/// Into `run`, which must be new: what DFTracer wrote of one run. `catalogue`: functions that are known.
+/// Into `run`, which must be new: what DFTracer wrote of one run. `catalog`: functions that are known.
 pub fn import_dftracer(
 	run: &Path,
 	files: &[PathBuf],
-	catalogue: Catalogue,
+	catalog: Catalog,
 ) -> Result<ImportReport, TraceError> {
-	dftracer::import(files, catalogue)?.publish(run).map_err(TraceError::Written)
+	dftracer::import(files, catalog)?.publish(run).map_err(TraceError::Written)
 }
 
 /// Into `run`, which must be new: a directory that Recorder wrote.
 pub fn import_recorder(
 	run: &Path,
 	directory: &Path,
-	catalogue: Catalogue,
+	catalog: Catalog,
 ) -> Result<ImportReport, TraceError> {
-	let imported = recorder::import(directory, catalogue).map_err(damaged(directory))?;
+	let imported = recorder::import(directory, catalog).map_err(damaged(directory))?;
 	imported.publish(run).map_err(TraceError::Written)
 }

@@ -7,7 +7,7 @@ use fathom_stream::object_class;
 use serde_json::{Map, Value, json};
 
 use crate::Parsed;
-use crate::functions::{Catalogue, Fields, Function};
+use crate::functions::{Catalog, Fields, Function};
 
 /// How many functions that are left out are named.
 const NAMED: usize = 20;
@@ -25,7 +25,7 @@ pub struct RunBuilder {
 	pub layers: BTreeSet<&'static str>,
 	/// What has no place in the tables, and how often it was there.
 	pub left: HashMap<String, u64>,
-	catalogue: Catalogue,
+	catalog: Catalog,
 	functions: Vec<Function>,
 	/// By function, fields and flags.
 	ops: HashMap<(FunctionIndex, u8, u64), u32>,
@@ -33,14 +33,14 @@ pub struct RunBuilder {
 }
 
 impl RunBuilder {
-	pub fn new(catalogue: Catalogue) -> RunBuilder {
+	pub fn new(catalog: Catalog) -> RunBuilder {
 		let (imported, layers, left, functions, ops, objects) = Default::default();
-		RunBuilder { imported, layers, left, catalogue, functions, ops, objects }
+		RunBuilder { imported, layers, left, catalog, functions, ops, objects }
 	}
 
 	/// The first layer's that has it.
 	pub fn function(&mut self, layers: &[&'static str], name: &str) -> Option<FunctionIndex> {
-		let function = layers.iter().find_map(|layer| self.catalogue.function(layer, name))?;
+		let function = layers.iter().find_map(|layer| self.catalog.function(layer, name))?;
 		self.layers.insert(function.layer);
 		self.functions.push(function);
 		Some(self.functions.len() - 1)

@@ -118,7 +118,7 @@ def read(path: Path) -> Rule:
     return Rule(path=path, sure=sure, needs=needs - {"counters"}, sql=sql, **words)
 
 
-def catalogue() -> list[Path]:
+def catalog() -> list[Path]:
     """Files of the findings that Fathom brings."""
     return sorted((paths.catalog() / "findings").glob("*.sql"))
 
@@ -136,9 +136,9 @@ def _files(word: str, own: Sequence[Path]) -> list[Path]:
         return sorted(path.glob("*.sql"))
     if path.suffix == ".sql":
         return [path]
-    named = [file for file in (*catalogue(), *own) if file.stem == word]
+    named = [file for file in (*catalog(), *own) if file.stem == word]
     if not named:
-        names = ", ".join(file.stem for file in (*catalogue(), *own))
+        names = ", ".join(file.stem for file in (*catalog(), *own))
         raise UsageError(f"no finding '{word}' and no such file; there are {names}")
     return named
 
@@ -149,7 +149,7 @@ def rules(words: Iterable[str], own: Path | None) -> list[Path]:
         raise UsageError(f"{own} is no folder of findings")
     users_rules = sorted(own.glob("*.sql")) if own else []
     chosen = [path for word in words for path in _files(word, users_rules)]
-    return list(dict.fromkeys(chosen or [*catalogue(), *users_rules]))
+    return list(dict.fromkeys(chosen or [*catalog(), *users_rules]))
 
 
 def _check(row: dict[str, Any]) -> None:

@@ -17,7 +17,7 @@ from fathom.analysis import Source, ranklist, summary
 from fathom.analysis.dominance import HOLD, LIKE
 from fathom.analysis.own import has_ranks, own, own_values
 from fathom.analysis.when import when
-from fathom.catalogue.layers import names
+from fathom.catalog.layers import names
 
 OPERATIONS = ("open", "close", "read", "write", "other")
 #: Layers of I/O, from the program's call down.

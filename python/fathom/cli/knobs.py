@@ -16,7 +16,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from fathom.catalogue.knobs import Knob
+from fathom.catalog.knobs import Knob
 from fathom.cli.arguments import of_list
 from fathom.errors import UsageError
 from fathom.tune.settings import compiled, layouts, settings, toml, xml
@@ -80,7 +80,7 @@ def _shown(arguments: argparse.Namespace) -> None:
 
 def chosen(names: Sequence[str], layers: str | None) -> list[Knob]:
     """The knobs of these names, of these layers."""
-    every = list(settings.catalogue().values())
+    every = list(settings.catalog().values())
     if layers is not None:
         wanted = of_list("knobs: no layer", layers, (knob.layer.name for knob in every))
         every = [knob for knob in every if knob.layer.name in wanted]

@@ -1,4 +1,4 @@
-"""fathom probes: list what Fathom can see, from the probe catalogue; check and build your own.
+"""fathom probes: list what Fathom can see, from the probe catalog; check and build your own.
 
 examples:
   fathom probes
@@ -18,8 +18,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fathom import catalogue
-from fathom.catalogue import user
+from fathom import catalog
+from fathom.catalog import user
 from fathom.cli.arguments import of_list
 from fathom.errors import RunError, UsageError
 from fathom.run import paths
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "action", nargs="?", choices=("list", "check", "build"), default="list", help=ACTIONS
     )
-    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="your catalogues")
+    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="your catalogs")
     parser.add_argument("-o", "--output", type=Path, help="build: the library to make")
     parser.add_argument(
         "--cflags", default="", help="check: what the compiler needs to find their headers"
@@ -52,12 +52,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def built_in() -> list[Path]:
-    """The catalogue's files."""
+    """The catalog's files."""
     return sorted((paths.catalog() / "probes").glob("*.toml"))
 
 
-def rows(read: catalogue.Catalogue) -> pa.Table:
-    """Columns: layer, op, kind, symbols (blank-separated); in the catalogue's order."""
+def rows(read: catalog.Catalog) -> pa.Table:
+    """Columns: layer, op, kind, symbols (blank-separated); in the catalog's order."""
     calls = [
         (api.layer, call.op, call.kind, " ".join(call.symbols()))
         for api in read.apis
@@ -79,8 +79,8 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.action == "build":
             return build(arguments)
         files = arguments.files
-        read = user.load_user(files, built_in()) if files else catalogue.load(built_in())
-    except (catalogue.CatalogueError, user.BuildError) as error:
+        read = user.load_user(files, built_in()) if files else catalog.load(built_in())
+    except (catalog.CatalogError, user.BuildError) as error:
         raise RunError(str(error)) from error
     return show(arguments, rows(read))
 
@@ -107,10 +107,10 @@ def build(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def own_files(arguments: argparse.Namespace) -> catalogue.Catalogue:
-    """The user's catalogues, checked."""
+def own_files(arguments: argparse.Namespace) -> catalog.Catalog:
+    """The user's catalogs, checked."""
     if not arguments.files:
-        raise UsageError(f"probes {arguments.action}: which catalogue? name its file")
+        raise UsageError(f"probes {arguments.action}: which catalog? name its file")
     return user.load_user(arguments.files, built_in())
 
 

@@ -60,7 +60,7 @@ def _refusal(directory: Path) -> str:
 
 
 def _auto(name: str) -> int:
-    """Watches the run's collective calls, and changes what a rule of the catalogue speaks to."""
+    """Watches the run's collective calls, and changes what a rule of the catalog speaks to."""
     directory = control.named(name, "tune --live")
     node = _node(directory)
 
@@ -90,7 +90,7 @@ def _all(read: settings.Settings) -> list[settings.Setting]:
 
 
 def _of_open_files(setting: settings.Setting) -> str:
-    """By which calls they take a hint, by the catalogue."""
+    """By which calls they take a hint, by the catalog."""
     if not setting.knob.later:
         return f"{setting.knob.name} stays as it is"
     calls = (f"by {calls} on {stack}" for stack, calls in setting.knob.later.items())

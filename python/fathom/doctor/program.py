@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path, PurePath
 
-from fathom import catalogue
+from fathom import catalog
 from fathom.doctor.finding import Finding
 from fathom.errors import FathomError, UsageError
 from fathom.run import elf, paths
@@ -50,9 +50,9 @@ def libraries_of(path: Path) -> dict[str, Path | None]:
 
 
 @cache
-def _catalogue() -> Mapping[str, tuple[str, str]]:
+def _catalog() -> Mapping[str, tuple[str, str]]:
     """Symbol to layer and op."""
-    read = catalogue.load(sorted((paths.catalog() / "probes").glob("*.toml")))
+    read = catalog.load(sorted((paths.catalog() / "probes").glob("*.toml")))
     return {
         symbol: (api.layer, call.op)
         for api, call in read.calls()
@@ -62,8 +62,8 @@ def _catalogue() -> Mapping[str, tuple[str, str]]:
 
 
 def _by_layer(symbols: frozenset[str]) -> dict[str, list[str]]:
-    """Functions of the catalogue among the symbols."""
-    known = _catalogue()
+    """Functions of the catalog among the symbols."""
+    known = _catalog()
     functions: dict[str, set[str]] = {}
     for symbol in symbols & known.keys():
         layer, op = known[symbol]
@@ -187,8 +187,8 @@ def _layers(image: elf.Program, loaded: Mapping[str, Path | None]) -> Iterator[F
     """What it calls itself, and what its libraries call beside."""
     try:
         own = _by_layer(image.imports)
-    except (FathomError, catalogue.CatalogueError):
-        return  # an installation without catalogues: nothing to compare with
+    except (FathomError, catalog.CatalogError):
+        return  # an installation without catalogs: nothing to compare with
     for layer, ops in own.items():
         shown = ", ".join(ops[:SHOWN]) + (
             f" and {len(ops) - SHOWN} more" if len(ops) > SHOWN else ""
@@ -196,7 +196,7 @@ def _layers(image: elf.Program, loaded: Mapping[str, Path | None]) -> Iterator[F
         yield Finding(f"layer {layer}", "ok", shown)
     if not own:
         yield Finding(
-            "layers", "limit", "it calls no function of the catalogue itself; its libraries may"
+            "layers", "limit", "it calls no function of the catalog itself; its libraries may"
         )
     for name, path in loaded.items():
         library = elf.read(path) if path and path.is_file() and not _is_mpis(name) else None

@@ -8,7 +8,7 @@ from fathom.analysis import part, ranklist
 from fathom.analysis.answers import Answers, Library, Operation, Ranks, Time, verdict_of
 from fathom.analysis.own import SECOND
 from fathom.analysis.when import When
-from fathom.catalogue.layers import layers
+from fathom.catalog.layers import layers
 from fathom.run.manifest import Manifest, imported_by
 from fathom.text import numbers
 from fathom.text.tables import printable

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from fathom.analysis.latency.ask import Answer
 from fathom.analysis.latency.language import Query
-from fathom.catalogue.layers import layers
+from fathom.catalog.layers import layers
 from fathom.errors import UsageError
 from fathom.pages.latency import longest
 from fathom.text.tables import printable

@@ -9,7 +9,7 @@ import re
 import sys
 from collections.abc import Iterable
 
-from fathom.analysis.findings import Rule, catalogue, read
+from fathom.analysis.findings import Rule, catalog, read
 from fathom.text import numbers
 
 INTRODUCTION = """\
@@ -70,4 +70,4 @@ def page(rules: Iterable[Rule]) -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(page(map(read, catalogue())))
+    sys.stdout.write(page(map(read, catalog())))

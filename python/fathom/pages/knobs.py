@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from fathom.catalogue.knob_pages import values_text
-from fathom.catalogue.knobs import ROUTES, SHOWN, Knob
+from fathom.catalog.knob_pages import values_text
+from fathom.catalog.knobs import ROUTES, SHOWN, Knob
 from fathom.errors import UsageError
 from fathom.text import tables
 from fathom.text.tables import Column, text

@@ -38,7 +38,7 @@ def words(page: Page) -> list[str]:
     try:
         read = _read(_written(page))
     except FathomError:
-        return []  # another release's catalogue
+        return []  # another release's catalog
     applied = {row["setting"] for row in page.rows("tuned")}
     by_name = {setting.knob.name: setting.knob for rule in read.rules for setting in rule.settings}
     remarks = [

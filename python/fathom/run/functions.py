@@ -1,16 +1,16 @@
-"""Functions that traces of other tools name, as ops of Fathom's catalogue: what the engine reads before a trace
+"""Functions that traces of other tools name, as ops of Fathom's catalog: what the engine reads before a trace
 (engine/traces/src/functions.rs)."""
 
 import json
 from typing import Any
 
-from fathom.catalogue import Call, load
+from fathom.catalog import Call, load
 from fathom.run import paths
 
 LAYERS = ("posix", "stdio", "mpi", "mpiio", "hdf5", "pnetcdf", "netcdf")
 
 
-def catalogue() -> str:
+def catalog() -> str:
     """JSON: by layer and symbol the op and what is known of it."""
     return json.dumps({layer: _functions(layer) for layer in LAYERS})
 

@@ -36,9 +36,9 @@ def reading(tool: str, logs: list[Path], into: Path, quiet: bool = False) -> Non
             )
         importing("fathom.interop.imports.darshan", logs, into)
     else:
-        from fathom.run.functions import catalogue
+        from fathom.run.functions import catalog
 
-        engine(tool, str(into), *map(str, logs), quiet=True, text=catalogue())
+        engine(tool, str(into), *map(str, logs), quiet=True, text=catalog())
 
 
 def importing(reader: str, logs: list[Path], into: Path) -> None:

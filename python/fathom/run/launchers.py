@@ -11,7 +11,7 @@ from fathom.run import paths
 
 @cache
 def _names() -> tuple[str, ...]:
-    """Their files' names; none in an installation without catalogues."""
+    """Their files' names; none in an installation without catalogs."""
     try:
         text = (paths.catalog() / "runtime-files.toml").read_text(encoding="utf-8")
     except (FathomError, OSError):

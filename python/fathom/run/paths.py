@@ -1,4 +1,4 @@
-"""Where the parts made in other languages lie: engine, native command, library, catalogues."""
+"""Where the parts made in other languages lie: engine, native command, library, catalogs."""
 
 import os
 import shutil
@@ -106,11 +106,11 @@ def runtime() -> Path:
 
 
 def catalog() -> Path:
-    """The folder of catalogues: inside the package when installed, else the source tree's."""
+    """The folder of catalogs: inside the package when installed, else the source tree's."""
     for path in (PACKAGE / "catalog", SOURCE_TREE / "catalog"):
-        if path.is_dir():
+        if (path / "layers.toml").is_file():
             return path
-    raise FathomError("the catalogues are missing from this installation of Fathom")
+    raise FathomError("the catalogs are missing from this installation of Fathom")
 
 
 def page() -> Path | None:

@@ -5,7 +5,7 @@ import { count, format, megabytes, share, size, time, times } from "./units";
 const FILE = readFileSync(new URL("../../../catalog/units.toml", import.meta.url), "utf8");
 const WRITTEN: Record<string, (value: number) => string> = { seconds: (value) => time(value * 1e9), size, rate: megabytes, percent: share, count, times };
 
-/** The cases of a table of the catalogue: its arrays are JSON but for a comma at their end. */
+/** The cases of a table of the catalog: its arrays are JSON but for a comma at their end. */
 function cases(table: string): [number, string][] {
 	const text = new RegExp(`\\[\\[${table}\\]\\]\\s*cases = (\\[[\\s\\S]*?\\])\\n(\\n|$)`).exec(FILE)?.[1] ?? "[]";
 	return JSON.parse(text.replace(/,(\s*\])/g, "$1")) as [number, string][];

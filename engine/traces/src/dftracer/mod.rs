@@ -12,7 +12,7 @@ use fathom_import::{ImportedRun, ProcessIdentity};
 use fathom_stream::object_class;
 use serde_json::json;
 
-use crate::functions::Catalogue;
+use crate::functions::Catalog;
 use crate::run_builder::{FunctionIndex, RunBuilder, When};
 use crate::{Parsed, TraceError, damaged};
 use event::{Event, Phase, Word};
@@ -33,9 +33,9 @@ const HDF5: i64 = 5;
 const PROGRAM: [i64; 4] = [2, 6, 8, 9];
 
 /// All files as one run.
-pub fn import(named: &[PathBuf], catalogue: Catalogue) -> Result<ImportedRun, TraceError> {
+pub fn import(named: &[PathBuf], catalog: Catalog) -> Result<ImportedRun, TraceError> {
 	let trace = Trace::read(lines::traces(named)?)?;
-	let mut importer = Importer::new(trace, catalogue);
+	let mut importer = Importer::new(trace, catalog);
 	for at in 0..importer.trace.paths.len() {
 		let path = importer.trace.paths[at].clone();
 		let read = importer.file(at);
@@ -76,9 +76,9 @@ struct Importer {
 }
 
 impl Importer {
-	fn new(trace: Trace, catalogue: Catalogue) -> Importer {
+	fn new(trace: Trace, catalog: Catalog) -> Importer {
 		let (functions, places, process_by_pid, hosts) = Default::default();
-		let builder = RunBuilder::new(catalogue);
+		let builder = RunBuilder::new(catalog);
 		Importer {
 			trace,
 			builder,

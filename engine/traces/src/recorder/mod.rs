@@ -16,7 +16,7 @@ use fathom_stream::object_class;
 use serde_json::json;
 
 use crate::Parsed;
-use crate::functions::{Args, Catalogue, Fields};
+use crate::functions::{Args, Catalog, Fields};
 use crate::positions::Positions;
 use crate::run_builder::{FunctionIndex, RunBuilder, When};
 use arguments::{Words, bytes_of};
@@ -44,9 +44,9 @@ const LIMITS: [&str; 5] = [
 ];
 
 /// The directory as one run.
-pub fn import(directory: &Path, catalogue: Catalogue) -> Parsed<ImportedRun> {
+pub fn import(directory: &Path, catalog: Catalog) -> Parsed<ImportedRun> {
 	let mut recording = Recording::read(directory)?;
-	let mut importer = Importer::new(catalogue);
+	let mut importer = Importer::new(catalog);
 	importer.builder.imported.add_host(0, "unknown");
 	for number in 0..recording.ranks {
 		importer.builder.imported.add_process(
@@ -108,8 +108,8 @@ struct Importer {
 }
 
 impl Importer {
-	fn new(catalogue: Catalogue) -> Importer {
-		let builder = RunBuilder::new(catalogue);
+	fn new(catalog: Catalog) -> Importer {
+		let builder = RunBuilder::new(catalog);
 		Importer { builder, functions: HashMap::new(), threaded: 0, unordered: 0, bare: 0, last: 0 }
 	}
 
@@ -250,7 +250,7 @@ impl Importer {
 		(object, Fields::data(size, view.zip(offset).map(place), size))
 	}
 
-	/// Which one of Fathom's catalogue a name is.
+	/// Which one of Fathom's catalog a name is.
 	fn function(&mut self, name: &str) -> Option<FunctionIndex> {
 		if let Some(&known) = self.functions.get(name) {
 			return known;

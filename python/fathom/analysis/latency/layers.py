@@ -7,10 +7,10 @@ import pyarrow as pa
 
 from fathom.analysis.latency.ask import Answer, Question, chosen
 from fathom.analysis.own import SECOND
-from fathom.catalogue.layers import names
+from fathom.catalog.layers import names
 from fathom.run import database
 
-#: From the program's call down; layers of a user's own catalogue stand above.
+#: From the program's call down; layers of a user's own catalog stand above.
 STACK = names()
 
 

@@ -1,7 +1,7 @@
 -- How data are spread over ranks: the bytes and array elements that each rank touched. Times in ns, offsets and sizes in bytes.
 
 -- Calls on the highest layer that Fathom knows arrays or bytes of: calls that no call of such a layer holds. is_inside:
--- some are inside of regions, waits for threads or functions of a user's own catalogue. share: that of each thread's rows that is
+-- some are inside of regions, waits for threads or functions of a user's own catalog. share: that of each thread's rows that is
 -- looked at, from its first on, and of each no fewer than 16: of very many threads that make few calls a share is none. Calls that
 -- failed are left out. `direction` is null where no data move.
 create or replace macro top_calls(is_inside, share) as table
@@ -36,7 +36,7 @@ from data as c join processes as p using (process), (select bool_or(rank is not 
 where p.rank is not null or not job.mpi;
 
 -- Reads and writes (and their posts) on the highest layer, and how many were recorded in full. `inside`: some calls lie inside of what the
--- program or its own catalogue named.
+-- program or its own catalog named.
 create or replace macro data_calls() as table
 with data as (
 	select calls, recorded, enclosing_layer

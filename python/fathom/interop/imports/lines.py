@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TextIO
 
-from fathom.catalogue import stream
+from fathom.catalog import stream
 
 _FLAGS, _CLASSES = stream.numbers("op_flag"), stream.numbers("class")
 TRACKED, COLLECTIVE, ALIGNMENT = (_FLAGS[name] for name in ("tracked", "collective", "alignment"))

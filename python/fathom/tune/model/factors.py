@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fathom.tune.search.space import Dimension, Point, Space
-from fathom.tune.settings.settings import catalogue
+from fathom.tune.settings.settings import catalog
 from fathom.tune.settings.values import of_knob
 
 Column = npt.NDArray[np.float64]
@@ -86,12 +86,12 @@ def canonical(dimension: Dimension, given: Any) -> Any:
     """A size is a number of bytes, however it was written."""
     kind = _kind(dimension)
     return (
-        int(of_knob(catalogue()[dimension.knob], given)[0]) if kind and given is not None else given
+        int(of_knob(catalog()[dimension.knob], given)[0]) if kind and given is not None else given
     )
 
 
 def _kind(dimension: Dimension) -> str | None:
-    values = catalogue()[dimension.knob].values
+    values = catalog()[dimension.knob].values
     if len(values) != 1 or values[0].many:
         return None
     return {"int": "number", "bytes": "bytes"}.get(values[0].kind)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from fathom.analysis import findings
-from fathom.catalogue.knobs import Knob
+from fathom.catalog.knobs import Knob
 from fathom.errors import UsageError
 from fathom.run import mpi
 from fathom.run.store import Run
@@ -16,7 +16,7 @@ from fathom.tune.search.limits import Limits
 from fathom.tune.search.plan import EXPERT, FINDING
 from fathom.tune.search.space import Dimension, Point, Space
 from fathom.tune.settings.prove import StoredVerdicts, Verdict, provable
-from fathom.tune.settings.settings import catalogue
+from fathom.tune.settings.settings import catalog
 from fathom.tune.settings.stacks import Stack, installed_stacks
 from fathom.tune.settings.values import UNITS, ValueMistake, of_knob
 
@@ -31,7 +31,7 @@ CEPH = "ceph"
 
 
 def values(knob: Knob, limits: Limits) -> list[Any]:
-    """What the catalogue finds worth a search; nothing where only a person can say."""
+    """What the catalog finds worth a search; nothing where only a person can say."""
     if len(knob.values) != 1 or knob.values[0].many:
         return []
     if not knob.search:
@@ -69,7 +69,7 @@ def _is_value(knob: Knob, word: str) -> bool:
 
 
 def stacks(run: Run, program: Sequence[str]) -> dict[str, str]:
-    """Layers of the catalogue that the program uses -> the stack that their knobs are proved on."""
+    """Layers of the catalog that the program uses -> the stack that their knobs are proved on."""
     used = {row["layer"] for row in run.sql("select distinct layer from counters").to_pylist()}
     rows = run.sql("select any_value(mpi) as mpi from processes where mpi is not null").to_pylist()
     name = (rows[0]["mpi"] or "") if rows else ""
@@ -90,7 +90,7 @@ def space(run: Run, program: Sequence[str], limits: Limits) -> tuple[Space, list
     """What is alive for this program, and lines on what was left out."""
     verdicts, dimensions, unproved = StoredVerdicts(), layouts(program, limits), []
     for layer, stack in stacks(run, program).items():
-        for knob in catalogue().values():
+        for knob in catalog().values():
             choices = values(knob, limits) if knob.layer.name == layer else []
             if not choices or knob.safety != "free":
                 continue
@@ -119,7 +119,7 @@ def layouts(program: Sequence[str], limits: Limits) -> list[Dimension]:
     """Of CephFS, where the program's files are on it: what is set is read back, so it needs no proof."""
     if limits.osds is None or not any(OUT in word for word in program):
         return []
-    knobs = [one for one in catalogue().values() if one.layer.name == CEPH]
+    knobs = [one for one in catalog().values() if one.layer.name == CEPH]
     return [
         Dimension(knob.key, knob.key, (None, *choices), {"directory": OUT})
         for knob in knobs
@@ -133,7 +133,7 @@ def unproved(run: Run, program: Sequence[str]) -> list[tuple[Knob, Stack]]:
     return [
         (knob, installed_stacks()[stack])
         for layer, stack in stacks(run, program).items()
-        for knob in catalogue().values()
+        for knob in catalog().values()
         if knob.layer.name == layer
         and knob.safety == "free"
         and installed_stacks().get(stack) in provable(knob)
@@ -148,7 +148,7 @@ def _verdict(verdicts: StoredVerdicts, knob: Knob, stack: str) -> Verdict | None
 def first(run: Run, given: Space) -> list[tuple[str, Point]]:
     """What an expert would set, with and without what findings of the run name, then each value of the knobs that they
     name, alone; with who asks."""
-    concluded = findings.find(run, findings.catalogue()).conclusions
+    concluded = findings.find(run, findings.catalog()).conclusions
     words = " ".join(one.rule.knob for one in concluded)
     named = [is_named(dimension, words) for dimension in given.dimensions]
     rule = tuple(expert(dimension) for dimension in given.dimensions)
@@ -162,12 +162,12 @@ def first(run: Run, given: Space) -> list[tuple[str, Point]]:
 
 def is_named(dimension: Dimension, words: str) -> bool:
     """Findings call HDF5's knobs by the library's functions, too."""
-    return bool(re.search(rf"\b(H5Pset_)?{catalogue()[dimension.knob].name}\b", words))
+    return bool(re.search(rf"\b(H5Pset_)?{catalog()[dimension.knob].name}\b", words))
 
 
 def expert(dimension: Dimension) -> int:
     """Counts as high as they go, sizes at a few MiB, the rest as it is."""
-    knob = catalogue()[dimension.knob]
+    knob = catalog()[dimension.knob]
     kind = knob.values[0].kind if len(knob.values) == 1 else ""
     if kind not in ("int", "bytes"):
         return 0

@@ -12,9 +12,9 @@ from fathom.run import programs
 from fathom.run.store import Run
 from fathom.tune.search.constraint import parse
 from fathom.tune.search.space import Space
-from fathom.tune.settings.settings import catalogue
+from fathom.tune.settings.settings import catalog
 
-#: A knob's `search` in the catalogue names what ends it.
+#: A knob's `search` in the catalog names what ends it.
 ENDS = re.compile(r"1 … (ranks|servers|OSDs)\b")
 SERVERS = "FATHOM_FORWARD_SERVERS"
 
@@ -29,7 +29,7 @@ class Limits:
     pools: tuple[str, ...] = ()
 
     def of(self, word: str) -> int | None:
-        """As the catalogue calls it."""
+        """As the catalog calls it."""
         return {"ranks": self.ranks, "servers": self.servers, "OSDs": self.osds}.get(word)
 
 
@@ -55,7 +55,7 @@ def _ceph(words: str) -> list[Any]:
 
 
 def _end(knob: str, limits: Limits) -> int | None:
-    bound = ENDS.match(catalogue()[knob].search or "")
+    bound = ENDS.match(catalog()[knob].search or "")
     return limits.of(bound[1]) if bound else None
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from fathom.errors import UsageError
 from fathom.tune.search.constraint import Constraint, ConstraintMistake, parse
 from fathom.tune.settings import settings
-from fathom.tune.settings.settings import catalogue
+from fathom.tune.settings.settings import catalog
 from fathom.tune.settings.values import of_knob
 
 #: One value of each knob, by its number in `Dimension.values`.
@@ -55,7 +55,7 @@ class Space:
 
     def starts_servers(self) -> bool:
         """A knob of it is one of forwarding servers, so trials start their own."""
-        return any(catalogue()[dimension.knob].route == "option" for dimension in self.dimensions)
+        return any(catalog()[dimension.knob].route == "option" for dimension in self.dimensions)
 
     def alone(self, number: int, value: int) -> Point:
         """One knob set, at this value."""
@@ -106,7 +106,7 @@ class Space:
                 inside = tables.setdefault(_table(dimension), {})
                 for name, given in dimension.beside.items():
                     inside.setdefault(name, _written(given))
-                inside[catalogue()[dimension.knob].name] = _written(dimension.values[number])
+                inside[catalog()[dimension.knob].name] = _written(dimension.values[number])
         if not tables:
             return ""
         lines = [f"accept = {json.dumps(list(self.accept))}"] if self.accept else []
@@ -134,7 +134,7 @@ def _plain(dimension: Dimension, given: Any) -> Any:
     """As a condition sees it: sizes are numbers of bytes."""
     if given is None:
         return None
-    values = of_knob(catalogue()[dimension.knob], given)
+    values = of_knob(catalog()[dimension.knob], given)
     if len(values) != 1 or not isinstance(given, int | str):
         return given
     try:
@@ -150,7 +150,7 @@ def _written(given: Any) -> str:
 
 def _table(dimension: Dimension) -> tuple[str, ...]:
     """The head of the table that it stands in. Fields of a layout are set together, so they share one."""
-    knob, where = catalogue()[dimension.knob], dimension.where
+    knob, where = catalog()[dimension.knob], dimension.where
     if knob.route == "layout":
         directory = _written(str(where.get("directory", "")))
         return ("[[layout]]", f"directory = {directory}", f"[layout.{knob.layer.name}]")
@@ -212,7 +212,7 @@ def _dimension(where: str, table: Any) -> Dimension:
     for key in table:
         if key not in KEYS:
             raise UsageError(f"{where}: no key '{key}'; there are {', '.join(KEYS)}")
-    knob = catalogue().get(table["knob"])
+    knob = catalog().get(table["knob"])
     if knob is None:
         raise UsageError(f"{where}: no knob '{table['knob']}'; fathom knobs lists them")
     values = table.get("values")

@@ -9,12 +9,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from fathom.catalogue.knobs import Knob
+from fathom.catalog.knobs import Knob
 from fathom.errors import FathomError, RunError
 from fathom.files import replace_text
 from fathom.run import paths, programs
 from fathom.run.store import open_run
-from fathom.tune.settings.settings import catalogue
+from fathom.tune.settings.settings import catalog
 from fathom.tune.settings.stacks import Stack, installed_stacks
 
 RANKS = 4
@@ -159,7 +159,7 @@ def _as_text(given: Sequence[str]) -> str:
 
 def _settings(knob: Knob, given: Sequence[str]) -> str:
     """A settings file of this knob, and of those without which it does nothing."""
-    known = {one.name: one for one in catalogue().values() if one.layer == knob.layer}
+    known = {one.name: one for one in catalog().values() if one.layer == knob.layer}
     beside = {name: _toml(known[name], value.split(",")) for name, value in knob.beside.items()}
     own = _toml(knob, given)
     lines = [f"{name} = {value}" for name, value in (beside | {knob.name: own}).items()]

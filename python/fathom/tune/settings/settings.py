@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from fathom.catalogue.knobs import SAFETY, Knob, load_knobs
+from fathom.catalog.knobs import SAFETY, Knob, load_knobs
 from fathom.errors import UsageError
 from fathom.run import paths
 from fathom.tune.settings.values import ValueMistake, of_knob
@@ -71,8 +71,8 @@ class Settings:
 
 
 @cache
-def catalogue() -> Mapping[str, Knob]:
-    """The knob catalogue, by `layer.name`."""
+def catalog() -> Mapping[str, Knob]:
+    """The knob catalog, by `layer.name`."""
     knobs = load_knobs((paths.catalog() / "knobs").glob("*.toml"))
     return {knob.key: knob for knob in knobs}
 
@@ -102,9 +102,9 @@ class Reader:
         return data
 
     def setting(self, where: str, layer: str, name: str, given: Any) -> Setting:
-        knob = catalogue().get(f"{layer}.{name}")
+        knob = catalog().get(f"{layer}.{name}")
         if knob is None:
-            names = [one.name for one in catalogue().values() if one.layer.name == layer]
+            names = [one.name for one in catalog().values() if one.layer.name == layer]
             raise self.fail(where, f"{layer} has no knob '{name}'{_near(name, names)}")
         try:
             values = of_knob(knob, given)
@@ -139,7 +139,7 @@ def _near(word: str, words: Sequence[str]) -> str:
 
 
 def _layers(routes: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys(k.layer.name for k in catalogue().values() if k.route in routes))
+    return list(dict.fromkeys(k.layer.name for k in catalog().values() if k.route in routes))
 
 
 def read(path: Path) -> Settings:

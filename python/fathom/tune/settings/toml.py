@@ -46,7 +46,7 @@ def _line(setting: Setting) -> str:
 
 
 def _value(setting: Setting, number: int) -> str:
-    """As the catalogue calls it."""
+    """As the catalog calls it."""
     value = setting.knob.values[0 if setting.knob.values[0].many else number]
     word = setting.values[number]
     if value.numbers:

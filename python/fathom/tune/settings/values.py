@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from fathom.catalogue.knobs import Knob, Value
+from fathom.catalog.knobs import Knob, Value
 
 UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 SIZE = re.compile(r"(-?[0-9]+) ?([kmgt]?)(?:ib)?", re.IGNORECASE)

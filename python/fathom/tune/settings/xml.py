@@ -11,7 +11,7 @@ SECTIONS = {
     "Middleware_Layer": ("cb_nodes", "cb_buffer_size", "bgl_nodes_pset", "IBM_largeblock_io"),
     "Parallel_File_System": ("striping_factor", "striping_unit", "IBM_lockless_io"),
 }
-#: Tag -> the catalogue's knob. H5Tuner looks tags up wherever they stand; sections are for readers.
+#: Tag -> the catalog's knob. H5Tuner looks tags up wherever they stand; sections are for readers.
 KNOBS = {
     "sieve_buf_size": "hdf5.sieve_buf_size",
     "alignment": "hdf5.alignment",

@@ -12,7 +12,7 @@ from fathom.errors import FathomError, UsageError
 from fathom.tune.model.model import Model
 from fathom.tune.search.space import Dimension, Space
 from fathom.tune.settings import settings
-from fathom.tune.settings.settings import OF_FILES, catalogue
+from fathom.tune.settings.settings import OF_FILES, catalog
 from fathom.tune.store.fingerprint import Machine, Stack
 from fathom.tune.store.shape import Shape
 
@@ -42,7 +42,7 @@ class Given:
 
 def given_of(dimension: Dimension, value: Any) -> Given:
     """A knob of a search's space, at this value."""
-    route = catalogue()[dimension.knob].route
+    route = catalog()[dimension.knob].route
     layout = route == "layout"
     launch = not layout and (route not in OF_FILES or bool(dimension.where.get("launch")))
     return Given(
@@ -110,7 +110,7 @@ class Entry:
 
 def space_of(dimensions: Sequence[Dimension]) -> Space:
     """A space of these, with the consent that they need."""
-    needed = {catalogue()[dimension.knob].safety for dimension in dimensions} & {"all-ranks"}
+    needed = {catalog()[dimension.knob].safety for dimension in dimensions} & {"all-ranks"}
     return Space(tuple(dimensions), accept=tuple(needed))
 
 
@@ -210,7 +210,7 @@ def _tuned(data: Any) -> Tuned:
 
 def _given(data: Any) -> Given:
     """A setting that a settings file may have: what comes from elsewhere is put into programs here."""
-    knob = catalogue().get(_text(data["knob"]))
+    knob = catalog().get(_text(data["knob"]))
     if knob is None:
         raise ValueError(f"no knob '{data['knob']}'; fathom knobs lists them")
     given = Given(

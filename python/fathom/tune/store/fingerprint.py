@@ -11,7 +11,7 @@ from fathom.tune.search.default_space import stacks
 
 #: Libraries whose releases differ in what settings do.
 LIBRARIES = re.compile(r"lib(mpi|mpich|hdf5|pnetcdf|netcdf)(_\w+)?\.so.*")
-#: Catalogue layers that are an implementation of MPI-IO.
+#: Catalog layers that are an implementation of MPI-IO.
 MPI_IO = ("romio", "ompio")
 NETWORK = re.compile(r"[a-z][\w.]*:.*")  # key of a file system that is none of this node's alone
 
@@ -21,7 +21,7 @@ class Stack:
     """What lies between the program and the file system."""
 
     mpi: str
-    layers: tuple[str, ...]  # of the knob catalogue
+    layers: tuple[str, ...]  # of the knob catalog
     libraries: tuple[str, ...]  # files, whose names hold the release
 
     @property

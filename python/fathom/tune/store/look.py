@@ -10,7 +10,7 @@ from fathom.run.store import Run
 from fathom.text.numbers import size, things
 from fathom.text.tables import printable
 from fathom.tune.search.space import Point, Space
-from fathom.tune.settings.settings import catalogue
+from fathom.tune.settings.settings import catalog
 from fathom.tune.store.base import Base, default_place
 from fathom.tune.store.distance import THRESHOLD, Distance, distance
 from fathom.tune.store.entry import Entry, Given, Tuned, covers, space_of
@@ -187,4 +187,4 @@ def _comparable(group: Group, stack: Stack, entry: Entry, tuned: Tuned) -> bool:
 
 def named(given: Given) -> str:
     """A setting in a word."""
-    return f"{catalogue()[given.knob].name}={given.value}"
+    return f"{catalog()[given.knob].name}={given.value}"

@@ -1,4 +1,4 @@
-"""Settings of one program put to another: scaled where the catalogue says by what, left out where they mean nothing."""
+"""Settings of one program put to another: scaled where the catalog says by what, left out where they mean nothing."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -6,10 +6,10 @@ from fnmatch import fnmatchcase
 from math import log2
 from typing import Any
 
-from fathom.catalogue.knobs import SAFETY, Knob
+from fathom.catalog.knobs import SAFETY, Knob
 from fathom.tune.search.default_space import RANGE
 from fathom.tune.search.space import Dimension
-from fathom.tune.settings.settings import catalogue
+from fathom.tune.settings.settings import catalog
 from fathom.tune.settings.values import ValueMistake, of_knob
 from fathom.tune.store.entry import Given, Tuned
 from fathom.tune.store.fingerprint import MPI_IO, Stack
@@ -21,13 +21,13 @@ LIBRARIES = ("hdf5", "pnetcdf", "netcdf", *MPI_IO)
 
 def usable(given: Given, stack: Stack) -> bool:
     """Is there something in this program that takes it?"""
-    layer = catalogue()[given.knob].layer.name
+    layer = catalog()[given.knob].layer.name
     return layer in stack.layers or layer not in LIBRARIES
 
 
 def may_move(given: Given, group: Group, stack: Stack, accept: Sequence[str]) -> str:
     """Why a setting means nothing for these files, or may not be set unless its danger is accepted; "": it may."""
-    knob = catalogue()[given.knob]
+    knob = catalog()[given.knob]
     if not usable(given, stack):
         return f"{given.knob} left out: nothing here takes it"
     if given.dataset and not any(fnmatchcase(dataset, given.dataset) for dataset in group.datasets):
@@ -42,17 +42,17 @@ def moved(
 ) -> Iterator[tuple[Given, str]]:
     """Its settings for another group of files and number of ranks, each with a remark or "". A value None: left out."""
     for given in tuned.settings:
-        name = catalogue()[given.knob].name
+        name = catalog()[given.knob].name
         if why := may_move(given, group, stack, accept):
             yield replace(given, value=None), why
         else:
-            value = scaled(catalogue()[given.knob], given.value, ranks, now)
+            value = scaled(catalog()[given.knob], given.value, ranks, now)
             change = f"{name} {given.value} -> {value}: {ranks} -> {now} ranks"
             yield replace(given, value=value), "" if value == given.value else change
 
 
 def scaled(knob: Knob, value: Any, ranks: int, now: int) -> Any:
-    """What the catalogue counts up to the number of ranks keeps its share of them: one, a power of two, or all."""
+    """What the catalog counts up to the number of ranks keeps its share of them: one, a power of two, or all."""
     bounds = RANGE.fullmatch(knob.search)
     if (
         not bounds
@@ -71,7 +71,7 @@ def nearest(dimension: Dimension, value: Any) -> int:
     """The number of that of its values which is this one, or of the closest where they are amounts; 0: none."""
     if value in dimension.values[1:]:
         return dimension.values.index(value)
-    knob = catalogue()[dimension.knob]
+    knob = catalog()[dimension.knob]
     if len(knob.values) != 1 or knob.values[0].kind not in ("int", "bytes"):
         return 0
     try:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from fathom.analysis.selection import Selection
-from fathom.catalogue import columns
+from fathom.catalog import columns
 from fathom.errors import UsageError
 from fathom.run import database
 from fathom.webapi.answers import answer, number, table, text

@@ -1,0 +1,186 @@
+"""The tables of a packed run and their columns, as catalog/tables.toml has them, and what is made of them."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any
+
+from .layers import catalog_file
+from .markdown import table_text
+
+SQL_TYPES = {
+    "u8": "utinyint",
+    "u16": "usmallint",
+    "u32": "uinteger",
+    "u64": "ubigint",
+    "i32": "integer",
+    "i64": "bigint",
+    "f64": "double",
+    "bool": "boolean",
+    "text": "varchar",
+}
+LIST = "list of "
+
+
+@dataclass(frozen=True)
+class Columns:
+    """One column, or several that are alike but for their names."""
+
+    names: tuple[str, ...]
+    type: str  # u8 to u64, i32, i64, f64, bool, text; of a list, of what is in it
+    is_list: bool
+    nullable: bool
+    unit: str
+    keys: str  # type of the keys of a dictionary
+    later: bool
+    means: str
+
+    @property
+    def sql(self) -> str:
+        """The type in SQL."""
+        return SQL_TYPES[self.type] + ("[]" if self.is_list else "")
+
+    @property
+    def meaning(self) -> str:
+        """In one line."""
+        return "; ".join(part for part in (self.unit, self.means) if part)
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table."""
+
+    name: str
+    columns: tuple[Columns, ...]
+    later: bool
+    derived: bool
+    parts: bool
+
+
+def _columns(row: Mapping[str, Any]) -> Columns:
+    names = row["name"] if isinstance(row["name"], list) else [row["name"]]
+    kind = row["type"].removesuffix("?")
+    bare = kind.removeprefix(LIST)
+    if bare not in SQL_TYPES:
+        raise ValueError(f"catalog/tables.toml: {names}: no type {row['type']}")
+    return Columns(
+        names=tuple(names),
+        type=bare,
+        is_list=kind != bare,
+        nullable=kind != row["type"],
+        unit=row.get("unit", ""),
+        keys=row.get("keys", ""),
+        later=row.get("later", False),
+        means=row.get("means", ""),
+    )
+
+
+@cache
+def tables() -> tuple[Table, ...]:
+    """All, in the order of the file."""
+    text = catalog_file("tables.toml").read_text(encoding="utf-8")
+    return tuple(
+        Table(
+            name=row["name"],
+            columns=tuple(map(_columns, row["columns"])),
+            later=row.get("later", False),
+            derived=row.get("derived", False),
+            parts=row.get("parts", False),
+        )
+        for row in tomllib.loads(text)["table"]
+    )
+
+
+@cache
+def meanings() -> Mapping[tuple[str, str], str]:
+    """What each column means, by table and name."""
+    return {
+        (table.name, name): column.meaning
+        for table in tables()
+        for column in table.columns
+        for name in column.names
+    }
+
+
+def python() -> str:
+    """python/fathom/run/columns.py."""
+    parts = ", ".join(f'"{table.name}"' for table in tables() if table.parts)
+    later = "\n".join(_later(table) for table in tables() if _is_later(table))
+    return f'''"""Made from catalog/tables.toml by `make facts`."""
+
+#: Tables in several files.
+PARTED = ({parts})
+
+#: What came after the first version: tables and their columns, with the type in SQL.
+LATER: dict[str, dict[str, str]] = {{
+{later}
+}}
+'''
+
+
+def _is_later(table: Table) -> bool:
+    return table.later or any(column.later for column in table.columns)
+
+
+def _later(table: Table) -> str:
+    every = [
+        f'        "{name}": "{column.sql}",'
+        for column in table.columns
+        if table.later or column.later
+        for name in column.names
+    ]
+    return "\n".join([f'    "{table.name}": {{', *every, "    },"])
+
+
+def rust() -> str:
+    """engine/pack/src/schema.rs."""
+    stored = [table for table in tables() if not table.derived]
+    lists = "\n".join(map(_rust_table, stored))
+    names = "\n".join(f'\t("{table.name}", &{table.name.upper()}),' for table in stored)
+    return f"""//! Made from catalog/tables.toml by `make facts`.
+
+use crate::output::Column;
+use crate::output::Kind::*;
+
+/// The columns of each table.
+pub const TABLES: [(&str, &[Column]); {len(stored)}] = [
+{names}
+];
+
+{lists}"""
+
+
+def _rust_table(table: Table) -> str:
+    every = [
+        f'\tColumn::{"may" if column.nullable else "must"}("{name}", {_rust_kind(column)}),'
+        for column in table.columns
+        for name in column.names
+    ]
+    head = f"pub const {table.name.upper()}: [Column; {len(every)}] = ["
+    return "\n".join(["#[rustfmt::skip]", head, *every, "];", ""])
+
+
+def _rust_kind(column: Columns) -> str:
+    if column.keys:
+        return {"u8": "Choice", "u16": "Name"}[column.keys]
+    return column.type.capitalize() + ("s" if column.is_list else "")
+
+
+def _page_table(table: Table) -> str:
+    return table_text(
+        ("column", "type", "meaning"),
+        ((", ".join(column.names), _page_type(column), column.means) for column in table.columns),
+    )
+
+
+def _page_type(column: Columns) -> str:
+    kind = f"{LIST if column.is_list else ''}{column.type}{'?' if column.nullable else ''}"
+    return f"{kind}, {column.unit}" if column.unit else kind
+
+
+def page_tables() -> Mapping[str, Callable[[], str]]:
+    """Parts of docs/tables.md that are made of the catalog, by name of the table."""
+    return {table.name: partial(_page_table, table) for table in tables()}
