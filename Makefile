@@ -165,6 +165,7 @@ format: venv
 facts: venv
 	@PYTHONPATH=python $(BIN)/python -m fathom.catalog facts .
 	@PYTHONPATH=python $(BIN)/python -m fathom.run.macros >docs/macros.md
+	@PYTHONPATH=python $(BIN)/python -m fathom.pages.findings_page >docs/findings.md
 
 bench: deps-test build
 	$(BIN)/python bench/run.py $(BENCH_ARGS)

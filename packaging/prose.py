@@ -19,7 +19,7 @@ def text(inline: Token) -> str:
     pieces = []
     for token in inline.children or []:
         if token.type == "code_inline":
-            pieces.append("code")
+            pieces.append("`code`")
         elif token.type in ("softbreak", "hardbreak"):
             pieces.append(" ")
         elif token.type == "text":
