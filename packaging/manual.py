@@ -63,6 +63,11 @@ def pairs(rows: Sequence[Sequence[str]]) -> list[str]:
     return out
 
 
+def _upper(text: str) -> str:
+    """In capitals, but for what troff has for a letter, as `\\(aq`."""
+    return re.sub(r"(\\\(..|\\.)|([^\\]+)", lambda one: one[1] or one[2].upper(), text)
+
+
 def table(rows: Sequence[Sequence[str]]) -> list[str]:
     """More columns: tbl's, with blocks of text that share the width."""
     columns = len(rows[0])
@@ -98,7 +103,7 @@ class Body:
         title = inline(next(tokens))
         if tag != "h1":
             self.lines.append(
-                f".{'SH' if tag == 'h2' else 'SS'} {title.upper() if tag == 'h2' else title}"
+                f".{'SH' if tag == 'h2' else 'SS'} {_upper(title) if tag == 'h2' else title}"
             )
         next(tokens)
 
