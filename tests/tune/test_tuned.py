@@ -9,10 +9,8 @@ from typing import Any
 
 import pytest
 from fathom.run.store import open_run
-from fathom.tune.settings import prove
 from harness import needs, paths, runner
 
-SHOWN = prove.SHOWN
 KERNELS = paths.BUILD / "kernels"
 
 
@@ -55,7 +53,8 @@ class Case:
         assert done.returncode == 0, done.stderr
         (self.out,), self.at = (at / "out").iterdir(), at / "r.fathom"
         self.opened = open_run(self.at)
-        return self.opened.sql(SHOWN, path=str(self.out), folder=str(at / "out")).to_pylist()[0]
+        effects = "from knob_effects($path, $folder)"
+        return self.opened.sql(effects, path=str(self.out), folder=str(at / "out")).to_pylist()[0]
 
     def hints(self) -> dict[str, set[str]]:
         rows = self.opened.sql(
