@@ -24,6 +24,9 @@ C_FILES := $(sort $(shell find runtime forward kernels examples tests bench engi
 SHELL_FILES := .ci/run $(sort $(shell find packaging runtime tests examples -name '*.sh'))
 WEB_FILES := web/index.html web/package.json web/tsconfig.json web/vite.config.ts $(sort $(shell find web/src -type f))
 PYTHON_FILES := conftest.py python tests bench packaging kernels forward
+# What is in the repository and no package that was installed, nor what was built.
+SPELT := *.md bench catalog docs examples forward kernels packaging python runtime tests web/src web/browser $(wildcard engine/*/src)
+DOC_FILES := $(sort $(wildcard *.md) $(shell find bench catalog docs examples engine forward kernels packaging python runtime tests web -name '*.md' -not -path '*/node_modules/*' -not -path '*/target/*'))
 
 help:
 	@sed -n '2,4s/^# *//p' Makefile
@@ -152,8 +155,8 @@ lint-web: web/node_modules/.package-lock.json
 
 # Sentences of at most 25 words; misspelt words, in code too.
 lint-docs: venv
-	$(BIN)/python packaging/prose.py $$(git ls-files '*.md')
-	$(BIN)/codespell $$(git ls-files '*.md' '*.py' '*.rs' '*.[ch]' '*.ts' '*.tsx' '*.toml' '*.sql' '*.f90')
+	@$(BIN)/python packaging/prose.py $(DOC_FILES)
+	$(BIN)/codespell $(SPELT)
 
 format: venv
 	$(BIN)/clang-format -i $(C_FILES)
