@@ -5,12 +5,13 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pytest
 from fathom.analysis import conditions
 from fathom.analysis.selection import Selection
 from fathom.cache.derived import Derived, ignore
-from fathom.run import onefile
+from fathom.run import database, onefile
 from fathom.webapi import answers as screens
 from fathom.webapi.answers import by_time
 from fathom.webapi.answers.session import HELD, Runs, Stop
@@ -115,6 +116,18 @@ def test_there_is_none_where_nothing_can_be_written_or_nobody_waits(
     opened.sort(Stop())
     assert not opened.by_time
     assert screens.ask(Runs([opened.run.path]), "latency", {"run": "r", "t": "0-900"})
+
+
+def test_what_fails_in_the_midst_leaves_nothing(tmp_path: Path) -> None:
+    path = Forest(11, traced=False).write(tmp_path).path
+    file = path / "tables" / by_time.COPY.name
+    file.parent.mkdir(exist_ok=True)
+    con = duckdb.connect(":memory:")
+    database.add_views(con, path / "tables")
+    con.execute("create or replace view calls as select 'a' as layer, 'b' as op, 'c' as kind")
+    with pytest.raises(duckdb.Error):
+        by_time._write(con, "made of", file)
+    assert list(file.parent.iterdir()) == []
 
 
 def test_tables_that_are_just_being_replaced_have_none(

@@ -11,6 +11,7 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
@@ -79,11 +80,20 @@ def make(tables: Path, watch: Watch) -> bool:
     return True
 
 
+@contextlib.contextmanager
+def _without_log(database_file: Path) -> Iterator[None]:
+    """The log that a database leaves beside its file when it was interrupted goes, too."""
+    try:
+        yield
+    finally:
+        database_file.with_name(f"{database_file.name}.wal").unlink(missing_ok=True)
+
+
 def _write(con: duckdb.DuckDBPyConnection, made_of: str, file: Path) -> None:
     part = f"start // greatest(1, (select max(duration) from runs) // {PARTS})"
     columns = [f"{name}::aside.{name}s as {name}" if name in WORDS else name for name in COLUMNS]
     rows = f"select {', '.join(columns)}, start + duration as stop from calls"
-    with replacing(file) as partial:
+    with replacing(file) as partial, _without_log(partial):
         con.execute(f"attach {quoted(str(partial))} as aside (storage_version 'latest')")
         con.execute(f"create temp table words as select distinct {', '.join(WORDS)} from calls")
         for name in WORDS:
