@@ -47,8 +47,8 @@ class Derived:
     ) -> None:
         """The rows of a statement as the table's file, whole or not at all."""
         with replacing(file) as partial:
-            made = (
+            macros.execute(
+                con,
                 f"copy ({rows}) to {quoted(str(partial))} (format parquet, {options},"
-                f" kv_metadata {{'{self.key}': {quoted(made_of)}}})"
+                f" kv_metadata {{'{self.key}': {quoted(made_of)}}})",
             )
-            macros.loading(con, lambda: con.execute(made))

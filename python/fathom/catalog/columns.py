@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
-from .layers import catalog_file
+from .layers import catalog_data
 from .markdown import table_text
 
 SQL_TYPES = {
@@ -81,7 +80,6 @@ def _columns(row: Mapping[str, Any]) -> Columns:
 @cache
 def tables() -> tuple[Table, ...]:
     """All, in the order of the file."""
-    text = catalog_file("tables.toml").read_text(encoding="utf-8")
     return tuple(
         Table(
             name=row["name"],
@@ -90,7 +88,7 @@ def tables() -> tuple[Table, ...]:
             derived=row.get("derived", False),
             parts=row.get("parts", False),
         )
-        for row in tomllib.loads(text)["table"]
+        for row in catalog_data("tables.toml")["table"]
     )
 
 

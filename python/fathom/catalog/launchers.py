@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
-
-from .layers import catalog_file
+from .layers import catalog_data
 
 
 def c_header() -> str:
     """runtime/core/launchers.h."""
-    data = tomllib.loads(catalog_file("runtime-files.toml").read_text(encoding="utf-8"))
+    data = catalog_data("runtime-files.toml")
     names = "\n".join(f'\t"{name}",' for name in (*data["launchers"], *data["unrecorded"]))
     return f"""/* Made from catalog/runtime-files.toml by `make facts`. */
 #ifndef FATHOM_LAUNCHERS_H

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 PACKAGE = Path(__file__).resolve().parents[1]
 FATHOM = "fathom"  # our own rows: no layer that a user names
@@ -27,16 +28,17 @@ class Layer:
     settings: bool = False
 
 
-def catalog_file(name: str) -> Path:
-    """A file of the catalog: inside the package when installed, else the source tree's."""
+def catalog_data(name: str) -> dict[str, Any]:
+    """What a file of the catalog says: inside the package when installed, else the source tree's."""
     inside = PACKAGE / "catalog" / name
-    return inside if inside.is_file() else PACKAGE.parents[1] / "catalog" / name
+    file = inside if inside.is_file() else PACKAGE.parents[1] / "catalog" / name
+    return tomllib.loads(file.read_text(encoding="utf-8"))
 
 
 @cache
 def layers() -> tuple[Layer, ...]:
     """All, from the program's call down."""
-    rows = tomllib.loads(catalog_file("layers.toml").read_text(encoding="utf-8"))["layer"]
+    rows = catalog_data("layers.toml")["layer"]
     return tuple(
         Layer(
             name=row["name"],

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from .layers import catalog_file
+from .layers import catalog_data
 from .markdown import table_text
 
 Row = Mapping[str, Any]
@@ -45,7 +44,7 @@ SETS = (
 @cache
 def rows(key: str) -> tuple[Row, ...]:
     """The rows of one set, in the order of the file."""
-    return tuple(tomllib.loads(catalog_file("stream.toml").read_text(encoding="utf-8"))[key])
+    return tuple(catalog_data("stream.toml")[key])
 
 
 def _value(row: Row) -> int:

@@ -303,8 +303,7 @@ def ask(con: duckdb.DuckDBPyConnection, text: str, values: object = None) -> pa.
     """
     checked = reading(con, text)
     try:
-        done = macros.loading(con, lambda: con.execute(checked, values))
-        return _narrowed(done.to_arrow_table())
+        return _narrowed(macros.execute(con, checked, values).to_arrow_table())
     except duckdb.Error as error:
         raise _explained(con, error) from error
 
@@ -325,8 +324,7 @@ def write(con: duckdb.DuckDBPyConnection, text: str, file: Path) -> None:
     """As `ask`, for rows that need not be in memory: into a Parquet file."""
     reading(con, text)
     try:
-        made = f"copy ({text}) to {quoted(str(file))} (format parquet)"
-        macros.loading(con, lambda: con.execute(made))
+        macros.execute(con, f"copy ({text}) to {quoted(str(file))} (format parquet)")
     except duckdb.Error as error:
         raise _explained(con, error) from error
 
@@ -335,7 +333,7 @@ def rows(con: duckdb.DuckDBPyConnection, text: str) -> list[dict[str, Any]]:
     """As `ask`, by name and as Python has them."""
     checked = reading(con, text)
     try:
-        done = macros.loading(con, lambda: con.execute(checked))
+        done = macros.execute(con, checked)
         names = [one[0] for one in done.description or ()]
         return [dict(zip(names, row, strict=True)) for row in done.fetchall()]
     except duckdb.Error as error:
@@ -346,8 +344,7 @@ def keep(con: duckdb.DuckDBPyConnection, name: str, text: str, values: object = 
     """Keeps the rows of one reading statement as a table of this connection."""
     reading(con, text)
     try:
-        made = f'create temp table "{name}" as {text}'
-        macros.loading(con, lambda: con.execute(made, values))
+        macros.execute(con, f'create temp table "{name}" as {text}', values)
     except duckdb.Error as error:
         raise _explained(con, error) from error
 

@@ -116,6 +116,15 @@ def loading(connection: duckdb.DuckDBPyConnection, do: Callable[[], T]) -> T:
         load(connection, found[1])
 
 
+def execute(
+    connection: duckdb.DuckDBPyConnection,
+    text: str | duckdb.Statement,
+    values: object = None,
+) -> duckdb.DuckDBPyConnection:
+    """Runs a statement that may name macros."""
+    return loading(connection, lambda: connection.execute(text, values))
+
+
 def documentation() -> str:
     """docs/macros.md: each macro with the first sentence of its comment."""
     lines = [INTRODUCTION]

@@ -139,7 +139,7 @@ class Selected:
         connection = self.run.connection.cursor() if beside else self.run.connection
         try:
             reading(connection, statement)
-            done = macros.loading(connection, lambda: connection.execute(statement))
+            done = macros.execute(connection, statement)
             reader: pa.RecordBatchReader = done.to_arrow_reader(rows)
             yield from reader
         except (duckdb.Error, pa.ArrowException) as error:

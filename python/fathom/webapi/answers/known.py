@@ -15,7 +15,6 @@ def wanted(text: str) -> list[str]:
 
 def make(connection: duckdb.DuckDBPyConnection, name: str) -> None:
     """Works one out."""
-    rows = f"create table {SCHEMA}.{name} as from {name}()"
     connection.execute(f"create schema if not exists {SCHEMA}")
-    macros.loading(connection, lambda: connection.execute(rows))
+    macros.execute(connection, f"create table {SCHEMA}.{name} as from {name}()")
     macros.replace(connection, name, f"from {SCHEMA}.{name}")

@@ -66,8 +66,7 @@ class Asked:
             files = self.workers.each(self.tables, together, cluster.write, text, folder)
             if files:  # of a run without calls nobody is asked
                 text = f"from read_parquet([{', '.join(map(database.quoted, files))}])"
-        made = f"create temp table level_{level.z} as {text}"
-        macros.loading(self.con, lambda: self.con.execute(made))
+        macros.execute(self.con, f"create temp table level_{level.z} as {text}")
 
     def _together(self, level: Level) -> pa.Table:
         return self._rows(statements.together(level))
@@ -102,14 +101,14 @@ def _make_levels(asked: Asked, geometry: Geometry, deepest: int) -> None:
 
 
 def _make_coarser(con: duckdb.DuckDBPyConnection, below: Level, level: Level) -> None:
-    made = (
+    macros.execute(
+        con,
         f"create temp table level_{level.z} as"
         f" select layer, op, kind, row // {level.lanes // below.lanes} as row, bin // 2 as bin,"
         " sum(calls)::bigint as calls, sum(time)::bigint as time, sum(bytes)::bigint as bytes,"
         " max(longest) as longest, longest_id(longest, call) as call"
-        f" from level_{below.z} group by all"
+        f" from level_{below.z} group by all",
     )
-    macros.loading(con, lambda: con.execute(made))
 
 
 def _write(con: duckdb.DuckDBPyConnection, levels: list[Level], made_of: str, file: Path) -> None:
