@@ -11,6 +11,9 @@ use crate::ptrace::{self, Event};
 
 /// Who has not stopped by then waits in the kernel, where nothing interrupts it.
 const STOPS_WITHIN: Duration = Duration::from_millis(20);
+/// … unless it only waits for a processor. Were others let go before it, and a child of it ended while it stands still, the
+/// kernel would give SIGCHLD to one of those, who then says EINTR.
+const RUNS_WITHIN: Duration = Duration::from_millis(500);
 /// … and how long those are waited for at last that only wait for a processor.
 const STOPS_AT_LAST_WITHIN: Duration = Duration::from_secs(5);
 const GENERAL: i32 = libc::NT_PRSTATUS;
@@ -37,12 +40,15 @@ impl Threads {
 
 	/// Stops all that can be stopped, those that are made meanwhile too. At least one stands still then.
 	pub fn stop(&mut self, until: Instant) -> Result<(), AttachError> {
-		let soon = Instant::now() + STOPS_WITHIN;
+		let began = Instant::now();
+		let soon = began + STOPS_WITHIN;
 		loop {
 			let any_new = self.seize_new()?;
 			self.collect(soon)?;
 			let stopped = self.stopped().next().is_some();
-			if !any_new && (self.all_stopped() || (stopped && Instant::now() >= soon)) {
+			let enough = Instant::now() >= soon
+				&& (began.elapsed() >= RUNS_WITHIN || !self.any_waits_for_a_processor());
+			if !any_new && (self.all_stopped() || (stopped && enough)) {
 				return Ok(());
 			}
 			if Instant::now() >= until.max(soon) {
@@ -100,6 +106,10 @@ impl Threads {
 	/// It is not ours any more, and not stopped.
 	pub fn forget(&mut self, id: i32) {
 		self.state.remove(&id);
+	}
+
+	fn any_waits_for_a_processor(&self) -> bool {
+		self.unstopped().any(|id| !is_held(self.process, id))
 	}
 
 	fn all_stopped(&self) -> bool {
@@ -200,8 +210,7 @@ impl Drop for Threads {
 		loop {
 			let _suspended = self.look_at_all();
 			self.release_all_but(None);
-			let left = self.unstopped().any(|id| !is_held(self.process, id));
-			if !left || Instant::now() >= until {
+			if !self.any_waits_for_a_processor() || Instant::now() >= until {
 				return;
 			}
 			ptrace::wait(Duration::from_millis(1));
