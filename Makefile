@@ -169,6 +169,7 @@ facts: venv
 	@PYTHONPATH=python $(BIN)/python -m fathom.catalog facts .
 	@PYTHONPATH=python $(BIN)/python -m fathom.run.macros >docs/macros.md
 	@PYTHONPATH=python $(BIN)/python -m fathom.pages.findings_page >docs/findings.md
+	@PYTHONPATH=python $(BIN)/python -m fathom.pages.stores_page >docs/stores.md
 
 bench: deps-test build
 	$(BIN)/python bench/run.py $(BENCH_ARGS)
