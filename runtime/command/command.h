@@ -123,7 +123,8 @@ uint64_t now_ns(void); /* CLOCK_REALTIME */
 /* node.c: what exists once per node. */
 struct node {
 	char host[256], boot_id[64], kernel[256], clock[32];
-	uint64_t tsc_hz; /* 0: not known */
+	uint64_t tsc_hz;       /* 0: not known */
+	char processors[1024]; /* that are online: "0-3,8"; "": not known */
 };
 void node_read(struct node *node);
 const char *ring_directory(const struct run *run);

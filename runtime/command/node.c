@@ -73,6 +73,9 @@ void node_read(struct node *node)
 		       node->clock, sizeof(node->clock)))
 		snprintf(node->clock, sizeof(node->clock), "unknown");
 	node->tsc_hz = tsc_frequency();
+	if (!read_line("/sys/devices/system/cpu/online", node->processors,
+		       sizeof(node->processors)))
+		node->processors[0] = '\0';
 }
 
 static void make_directory(const char *path, mode_t mode)
@@ -123,8 +126,9 @@ static void node_files(const struct run *run)
 	node_read(&node);
 	if (!node.tsc_hz)
 		node.tsc_hz = tsc_measured();
-	text = format_text("host=%s\nboot_id=%s\nkernel=%s\nclock=%s\ntsc_hz=%llu\n", node.host,
-			   node.boot_id, node.kernel, node.clock, (unsigned long long)node.tsc_hz);
+	text = format_text("host=%s\nboot_id=%s\nkernel=%s\nclock=%s\ntsc_hz=%llu\nprocessors=%s\n",
+			   node.host, node.boot_id, node.kernel, node.clock,
+			   (unsigned long long)node.tsc_hz, node.processors);
 	publish(path, text, strlen(text));
 }
 

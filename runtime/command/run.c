@@ -235,8 +235,9 @@ static void json_node(struct text *out)
 	json_string(out, node.kernel);
 	text_add(out, ", \"clock\": ");
 	json_string(out, node.clock);
-	text_add(out, ", \"tsc_hz\": %llu}],\n  \"versions\": {\"libc\": ",
-		 (unsigned long long)node.tsc_hz);
+	text_add(out, ", \"tsc_hz\": %llu, \"processors\": ", (unsigned long long)node.tsc_hz);
+	json_string(out, node.processors);
+	text_add(out, "}],\n  \"versions\": {\"libc\": ");
 	json_string(out, gnu_get_libc_version());
 	text_add(out, ", \"kernel\": ");
 	json_string(out, node.kernel);

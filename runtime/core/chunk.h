@@ -15,6 +15,12 @@ struct clock_triple {
 	uint64_t realtime;
 };
 
+/* What the kernel gave a thread: ns on a processor + 1, ns in which it was ready and waited for one. 0 for `ran`: not
+ * known. */
+struct processor_use {
+	uint64_t ran, waited;
+};
+
 struct chunk {
 	char magic[8];
 	uint16_t version, header;
@@ -27,9 +33,12 @@ struct chunk {
 	uint64_t first_tick;
 	uint32_t committed, crc, depth;
 	uint8_t clock;
-	uint8_t reserved[51];
+	uint8_t zeros[3];
+	struct processor_use use_begin, use_seal;
+	uint8_t reserved[16];
 	uint8_t rows[CHUNK_BYTES - CHUNK_HEADER];
 };
+_Static_assert(offsetof(struct chunk, use_begin) == 144, "docs/stream-format.md, Chunk");
 _Static_assert(offsetof(struct chunk, rows) == CHUNK_HEADER, "chunk header is 192 bytes");
 _Static_assert(sizeof(struct chunk) == CHUNK_BYTES, "chunk is 64 KiB");
 

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "core/base.h"
+#include "core/chunk.h"
 
 /* Made from the environment or by whoever attaches, survives forks, not written while `on` but for the rank. */
 struct config {
@@ -30,6 +31,7 @@ struct config {
 	char program[256];                 /* base name */
 	uint64_t start_ticks, ready_ticks; /* the constructor's beginning and end */
 	uint64_t start_ns;                 /* the same beginning, by CLOCK_MONOTONIC */
+	struct processor_use start_use;    /* of the main thread, then */
 };
 
 /* Bits of a gate: docs/control-page.md. */

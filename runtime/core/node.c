@@ -17,6 +17,27 @@ static void append(const char *key, const char *value)
 	join_path(process->path, process->path, "\n", "");
 }
 
+/* The first line of a file, where there is one. */
+static void append_line(const char *key, const char *from)
+{
+	const long fd = raw3(SYS_openat, AT_FDCWD, (long)from, O_RDONLY | O_CLOEXEC);
+	const size_t before = strlen(process->path);
+	size_t length;
+	long got;
+
+	if (fd < 0)
+		return;
+	join_path(process->path, process->path, key, "");
+	length = strlen(process->path);
+	got = raw3(SYS_read, fd, (long)(process->path + length), (long)(PATH_BYTES - length - 2));
+	raw3(SYS_close, fd, 0, 0);
+	process->path[got > 0 ? length + (size_t)got : before] = '\0';
+	if (got <= 0)
+		return;
+	process->path[length + strcspn(process->path + length, "\n")] = '\0';
+	join_path(process->path, process->path, "\n", "");
+}
+
 static long create(const char *directory, const char *name)
 {
 	join_path(process->path, directory, "/", name);
@@ -52,6 +73,7 @@ void node_describe(const char *directory)
 	append("host=", config.host);
 	append("boot_id=", config.boot_id);
 	append("clock=", clock_in_chunks() == 0 ? "tsc" : "monotonic");
+	append_line("processors=", "/sys/devices/system/cpu/online");
 	file_result(raw3(SYS_write, fd, (long)process->path, (long)strlen(process->path)));
 	raw3(SYS_close, fd, 0, 0);
 }

@@ -17,6 +17,7 @@
 #include "core/descriptors.h"
 #include "core/forget.h"
 #include "core/ops.h"
+#include "core/processors.h"
 #include "core/ring.h"
 #include "core/sites.h"
 #include "core/state.h"
@@ -255,6 +256,7 @@ static bool begin(const char *run)
 		recording_off();
 		return false;
 	}
+	config.start_use = processor_use(0);
 	config.on = true;
 	where_begin();
 	levels_begin();

@@ -5,6 +5,7 @@
 #include "core/ring.h"
 #include "core/state.h"
 #include "core/levels.h"
+#include "core/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -124,7 +125,6 @@ static uint64_t pid_start(void)
 {
 	char *text = process->path;
 	long fd = raw3(SYS_openat, AT_FDCWD, (long)"/proc/self/stat", O_RDONLY | O_CLOEXEC), got;
-	uint64_t value = 0;
 	const char *at;
 
 	if (fd < 0)
@@ -137,9 +137,7 @@ static uint64_t pid_start(void)
 	at = strrchr(text, ')');
 	for (int field = 2; at && field < 22; field++)
 		at = strchr(at + 1, ' ');
-	for (at = at ? at + 1 : ""; *at >= '0' && *at <= '9'; at++)
-		value = value * 10 + (uint64_t)(*at - '0');
-	return value;
+	return at ? text_number(&at) : 0;
 }
 
 /* A header takes the place of the one before: somebody may be about to look at its gate. */

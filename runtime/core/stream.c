@@ -10,6 +10,7 @@
 #include "core/config.h"
 #include "core/crc.h"
 #include "core/ops.h"
+#include "core/processors.h"
 #include "core/ring.h"
 #include "core/state.h"
 #include "core/stream.h"
@@ -278,6 +279,15 @@ static void put_open_calls(struct thread *t)
 	record_end(&r, RECORD_OPEN);
 }
 
+enum { PROCESSOR_BYTES = 1024 }; /* a bit for each of as many processors as a kernel can have */
+
+/* Which processors it may use. */
+static void put_processors(struct record *r, char *text)
+{
+	record_text(r, text, processors_allowed(process->pid, (uint8_t *)text, PROCESSOR_BYTES));
+	record_varint(r, processors_quota(text, SCRATCH));
+}
+
 static void put_process(struct thread *t)
 {
 	char *text = (char *)t->scratch[1];
@@ -290,7 +300,8 @@ static void put_process(struct thread *t)
 	got = raw4(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)text, PATH_BYTES);
 	record_text(&r, text, got > 0 ? (size_t)got : 0);
 	fd = raw4(SYS_openat, AT_FDCWD, (long)"/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0);
-	room = r.end - r.at - 2 * PATH_BYTES - 2 * AFTER_TEXT; /* two paths follow */
+	room = r.end - r.at - 2 * PATH_BYTES - PROCESSOR_BYTES -
+	       2 * AFTER_TEXT; /* two paths and processors follow */
 	got = fd < 0 ? 0 : raw3(SYS_read, fd, (long)text, room);
 	if (fd >= 0)
 		raw3(SYS_close, fd, 0, 0);
@@ -302,6 +313,7 @@ static void put_process(struct thread *t)
 	record_varint(&r, config.start_ticks);
 	record_varint(&r, config.rank);
 	record_varint(&r, config.ranks);
+	put_processors(&r, text);
 	record_end(&r, RECORD_PROCESS);
 }
 
@@ -326,6 +338,22 @@ static size_t chunk_room(void)
 	const uint64_t limit = file_limit();
 
 	return limit < LEAST ? LEAST : limit < CHUNK_BYTES ? limit : CHUNK_BYTES;
+}
+
+/* Of a stream's thread. A signal handler's is that of the stream it interrupts; a vfork's child lasts for a moment. */
+static struct processor_use use_now(const struct chunk *chunk)
+{
+	if (chunk->flags & CHUNK_SIDE || chunk->pid != process->pid)
+		return (struct processor_use){0};
+	return processor_use(chunk->tid);
+}
+
+/* The process's first thread counts from where the process does. */
+static struct processor_use use_first(const struct chunk *chunk)
+{
+	const bool is_first = process->generation == 1 && chunk->tid == process->pid;
+
+	return is_first && config.start_use.ran ? config.start_use : use_now(chunk);
 }
 
 /* Makes `chunk` the thread's current one. The magic comes last: a torn header is no chunk. */
@@ -356,6 +384,8 @@ bool stream_begin_chunk(struct thread *t, struct chunk *chunk)
 	}
 	chunk->depth = t->depth;
 	chunk->clock = clock_in_chunks();
+	if (!t->number)
+		chunk->use_begin = use_first(chunk);
 	if (!t->last_ended)
 		t->last_ended = first_of_process && config.ready_ticks ? config.start_ticks
 								       : chunk->begin.ticks;
@@ -385,6 +415,7 @@ void stream_seal(struct chunk *chunk, uint32_t flags)
 
 	flags |= chunk->flags | CHUNK_SEALED;
 	chunk->seal = clock_read();
+	chunk->use_seal = use_now(chunk);
 	chunk->crc = 0;
 	memcpy(header, chunk, CHUNK_HEADER);
 	memcpy(header + offsetof(struct chunk, flags), &flags, sizeof(flags));

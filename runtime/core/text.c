@@ -111,6 +111,16 @@ void text_hex(char *out, uint64_t value)
 	out[16] = '\0';
 }
 
+uint64_t text_number(const char **at)
+{
+	uint64_t value = 0;
+
+	*at += strspn(*at, " ");
+	for (; **at >= '0' && **at <= '9'; (*at)++)
+		value = value * 10 + (uint64_t)(**at - '0');
+	return value;
+}
+
 void text_decimal(char *out, uint64_t value)
 {
 	char text[24];

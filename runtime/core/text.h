@@ -14,5 +14,7 @@ size_t text_copy(char *out, size_t size,
 uint64_t text_hash(const char *text, uint64_t seed);
 void text_hex(char *out, uint64_t value); /* 16 digits */
 void text_decimal(char *out, uint64_t value);
+/* The one behind spaces, and `at` behind it; 0: there is none. */
+uint64_t text_number(const char **at);
 
 #endif

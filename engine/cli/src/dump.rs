@@ -5,7 +5,9 @@ use std::fs;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use fathom_stream::{Call, Chunk, CounterData, Decoder, Item, Record, Segment, Unfinished, chunks};
+use fathom_stream::{
+	Call, Chunk, CounterData, Decoder, Item, ProcessorUse, Record, Segment, Unfinished, chunks,
+};
 use serde_json::{Map, Value, json};
 
 pub fn dump(file: &Path) -> Result<(), String> {
@@ -46,7 +48,8 @@ fn chunk_lines(decoder: &mut Decoder, chunk: &Chunk<'_>) -> Vec<Value> {
 	let mut lines = vec![json!({
 		"row": "chunk", "byte": chunk.offset, "stream": format!("{:016x}", h.stream), "number": h.number,
 		"pid": h.pid, "tid": h.tid, "flags": h.flags, "next_seq": h.next_seq, "depth": h.depth,
-		"first_tick": h.first_tick, "committed": h.committed,
+		"first_tick": h.first_tick, "committed": h.committed, "use_begin": processor_use(h.use_begin),
+		"use_seal": processor_use(h.use_seal),
 	})];
 	let mut ops: HashMap<u32, Named> = HashMap::new();
 	let mut rows = decoder.rows(chunk);
@@ -66,6 +69,11 @@ fn chunk_lines(decoder: &mut Decoder, chunk: &Chunk<'_>) -> Vec<Value> {
 		});
 	}
 	lines
+}
+
+/// ns on a processor, and waiting for one.
+fn processor_use(known: Option<ProcessorUse>) -> Value {
+	json!(known.map(|known| [known.ran, known.waited]))
 }
 
 fn call_line(ops: &HashMap<u32, Named>, call: &Call<'_>) -> Value {
@@ -149,7 +157,7 @@ fn record_line(record: &Record<'_>) -> Value {
 			"executable": text(p.executable), "cwd": text(p.cwd), "run": text(p.run),
 			"command": p.command.split(|&byte| byte == 0).map(text).collect::<Vec<_>>(),
 			"ticks_per_second": p.ticks_per_second, "start": p.start, "rank": p.rank.checked_sub(1),
-			"ranks": p.ranks,
+			"ranks": p.ranks, "allowed": p.processors().collect::<Vec<_>>(), "quota": p.quota,
 		}),
 		Record::Open(calls) => json!({
 			"row": "open", "seqs": calls.iter().map(|call| call.seq).collect::<Vec<_>>(),

@@ -197,6 +197,8 @@ impl Image {
 				start: begin,
 				rank,
 				ranks,
+				allowed: b"",
+				quota: 0,
 			});
 		}
 		Chunk { writer, named: Vec::new(), inside: None }

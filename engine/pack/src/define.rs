@@ -14,6 +14,16 @@ pub fn text(bytes: &[u8]) -> String {
 	String::from_utf8_lossy(bytes).into_owned()
 }
 
+/// Ascending numbers, as `0-1,4`.
+fn ranges(numbers: &[usize]) -> String {
+	let runs = numbers.chunk_by(|a, b| a + 1 == *b);
+	let name = |run: &[usize]| match run {
+		[first, .., last] => format!("{first}-{last}"),
+		_ => run.iter().map(usize::to_string).collect(),
+	};
+	runs.map(name).collect::<Vec<String>>().join(",")
+}
+
 /// Where a recorded field goes in `calls`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Target {
@@ -179,6 +189,10 @@ pub struct Identity {
 	/// What of `rank` comes from where its world stands in the run: crate::worlds.
 	pub first_rank: u32,
 	pub mpi: Option<String>,
+	/// Processors that its main thread may run on, as `0-1,4`.
+	pub allowed: Option<String>,
+	/// How many of them its cgroups give it.
+	pub allowed_processors: Option<u32>,
 }
 
 impl Identity {
@@ -197,6 +211,11 @@ impl Identity {
 		self.start = (record.start > 0).then_some(record.start);
 		self.rank = self.rank.or(record.rank.checked_sub(1));
 		self.ranks = self.ranks.or((record.ranks > 0).then_some(record.ranks));
+		let processors: Vec<usize> = record.processors().collect();
+		let count = processors.len() as u32;
+		self.allowed = (count > 0).then(|| ranges(&processors));
+		let given = if record.quota > 0 { count.min(record.quota) } else { count };
+		self.allowed_processors = (count > 0).then_some(given);
 	}
 }
 
@@ -299,5 +318,19 @@ impl Definitions {
 			at = self.objects.get(&at).map(|def| def.parent).filter(|&parent| parent != 0)?;
 		}
 		None
+	}
+}
+
+#[cfg(test)]
+mod tests {
+	use super::*;
+
+	#[test]
+	fn numbers_as_ranges() {
+		for (numbers, text) in
+			[(&[][..], ""), (&[3], "3"), (&[0, 1], "0-1"), (&[0, 1, 2, 4, 6, 7], "0-2,4,6-7")]
+		{
+			assert_eq!(ranges(numbers), text);
+		}
 	}
 }

@@ -166,7 +166,9 @@ fn describe_node(folder: &Path, boot_id: &str) -> Result<(), PackError> {
 		let word = |path: &str| fs::read_to_string(path).unwrap_or_default().trim().to_owned();
 		let (host, kernel) =
 			(word("/proc/sys/kernel/hostname"), word("/proc/sys/kernel/osrelease"));
-		let text = format!("host={host}\nboot_id={boot_id}\nkernel={kernel}\n");
+		let processors = word("/sys/devices/system/cpu/online");
+		let text =
+			format!("host={host}\nboot_id={boot_id}\nkernel={kernel}\nprocessors={processors}\n");
 		write_once(&node, text.as_bytes())?;
 	}
 	Ok(())

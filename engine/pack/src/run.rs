@@ -18,6 +18,8 @@ pub struct Node {
 	pub host: String,
 	pub boot_id: String,
 	pub kernel: Option<String>,
+	/// That are online.
+	pub processors: Option<u32>,
 	/// Of the node's tick counter, where the node knew it.
 	pub ticks_per_second: Option<f64>,
 	/// A copy of its mount table.
@@ -329,6 +331,16 @@ fn ends(text: &str) -> HashMap<(u32, u64), End> {
 	text.lines().filter_map(end).collect()
 }
 
+/// How many numbers a list as `0-3,8` has.
+fn how_many(list: &str) -> Option<u32> {
+	let count = |part: &str| {
+		let (first, last) = part.split_once('-').unwrap_or((part, part));
+		let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
+		last.checked_sub(first)?.checked_add(1)
+	};
+	list.split(',').map(count).sum()
+}
+
 /// What the file `node` says.
 fn describe(node: &mut Node, text: &str) {
 	for line in text.lines() {
@@ -336,6 +348,7 @@ fn describe(node: &mut Node, text: &str) {
 			Some(("host", value)) => node.host = value.to_owned(),
 			Some(("boot_id", value)) => node.boot_id = value.to_owned(),
 			Some(("kernel", value)) => node.kernel = Some(value.to_owned()),
+			Some(("processors", value)) => node.processors = how_many(value),
 			Some(("tsc_hz", value)) => {
 				node.ticks_per_second = value.parse().ok().filter(|hz: &f64| *hz > 0.0);
 			}
@@ -356,6 +369,16 @@ mod tests {
 		}
 		for name in ["agent.00ab.fts", "7.fts", "7.00ab.x.fts", "7.00ab.1.2.fts", "7.00ab.ring"] {
 			assert_eq!(stream_name(Path::new(name)), None, "{name}");
+		}
+	}
+
+	#[test]
+	fn lists_of_processors() {
+		for (list, count) in [("0", 1), ("0-1", 2), ("0-3,8", 5), ("0,2,4-7", 6)] {
+			assert_eq!(how_many(list), Some(count), "{list}");
+		}
+		for list in ["", "x", "3-1", "0,", "0-4294967295"] {
+			assert_eq!(how_many(list), None, "{list}");
 		}
 	}
 

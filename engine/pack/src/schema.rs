@@ -51,7 +51,7 @@ pub const RUNS: [Column; 19] = [
 ];
 
 #[rustfmt::skip]
-pub const PROCESSES: [Column; 22] = [
+pub const PROCESSES: [Column; 26] = [
 	Column::must("process", U32),
 	Column::must("instance", U64),
 	Column::must("pid", U32),
@@ -74,6 +74,10 @@ pub const PROCESSES: [Column; 22] = [
 	Column::must("chunks_skipped", U32),
 	Column::must("chunks_missing", U32),
 	Column::must("stream_bytes", U64),
+	Column::may("allowed", Text),
+	Column::may("allowed_processors", U32),
+	Column::may("processor_time", I64),
+	Column::may("processor_wait", I64),
 ];
 
 #[rustfmt::skip]
@@ -92,11 +96,12 @@ pub const STREAMS: [Column; 11] = [
 ];
 
 #[rustfmt::skip]
-pub const NODES: [Column; 4] = [
+pub const NODES: [Column; 5] = [
 	Column::must("node", U32),
 	Column::must("host", Text),
 	Column::must("boot_id", Text),
 	Column::may("kernel", Text),
+	Column::may("processors", U32),
 ];
 
 #[rustfmt::skip]

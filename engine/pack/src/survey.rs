@@ -5,7 +5,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 use fathom_stream::{
-	Clock, Counter, Decoder, Link, Record, UNKNOWN_OFFSET, link_kind, object_class,
+	Chunk, Clock, Counter, Decoder, Link, ProcessorUse, Record, UNKNOWN_OFFSET, link_kind,
+	object_class,
 };
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +36,8 @@ pub struct StreamSurvey {
 	/// Of a side stream: their seqs.
 	pub root_seqs: Vec<u64>,
 	pub counted: u64,
+	/// What the kernel gave its thread from the first to the last that is known of it.
+	pub processor_use: Option<ProcessorUse>,
 }
 
 /// A call that all ranks of a group make together.
@@ -228,6 +231,13 @@ fn is_side(stream: &StreamChunks<'_>) -> bool {
 	stream.chunks.first().is_some_and(|chunk| chunk.header.side())
 }
 
+fn processor_use(stream: &StreamChunks<'_>) -> Option<ProcessorUse> {
+	let of_chunk = |chunk: &Chunk<'_>| [chunk.header.use_begin, chunk.header.use_seal];
+	let mut known = stream.chunks.iter().flat_map(of_chunk).flatten();
+	let first = known.next()?;
+	Some(known.last()?.since(first))
+}
+
 /// An outermost call of a side stream, waiting for the call that it was made in.
 #[derive(Debug, Clone, Copy)]
 struct SideCall {
@@ -322,6 +332,7 @@ impl<'s> Pass<'s> {
 			roots: Vec::new(),
 			root_seqs: Vec::new(),
 			counted: 0,
+			processor_use: processor_use(stream),
 		};
 		Pass {
 			survey,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-use fathom_stream::{descriptor_flag, hint_source, object_class, selection_form};
+use fathom_stream::{ProcessorUse, descriptor_flag, hint_source, object_class, selection_form};
 
 use crate::collectives::CollectiveRow;
 use crate::counters::{Key, NO_FILE, NO_OP, Sum};
@@ -29,6 +29,8 @@ pub struct ProcessFacts {
 	pub chunks_missing: u64,
 	pub chunks_skipped: u64,
 	pub stream_bytes: u64,
+	/// Of its threads with streams.
+	pub processor_use: Option<ProcessorUse>,
 }
 
 pub struct Tables<'r> {
@@ -140,6 +142,10 @@ impl<'r> Tables<'r> {
 			facts.iter().map(|f| u32::try_from(get(f)).unwrap_or(u32::MAX)).collect::<Vec<u32>>()
 		};
 		let signed = |value: Option<u32>| value.and_then(|value| i32::try_from(value).ok());
+		let processor_use = |get: fn(ProcessorUse) -> u64| {
+			let ns = |f: &ProcessFacts| i64::try_from(get(f.processor_use?)).ok();
+			facts.iter().map(ns).collect::<Vec<Option<i64>>>()
+		};
 		Table::default()
 			.u32("process", rows.iter().map(|row| row.process).collect())
 			.u64("instance", rows.iter().map(|row| row.key.0).collect())
@@ -163,6 +169,13 @@ impl<'r> Tables<'r> {
 			.u32("chunks_skipped", small(|f| f.chunks_skipped))
 			.u32("chunks_missing", small(|f| f.chunks_missing))
 			.u64("stream_bytes", own(|f| f.stream_bytes))
+			.text_or("allowed", identities.iter().map(|of| of.allowed.as_deref()).collect())
+			.u32_or(
+				"allowed_processors",
+				identities.iter().map(|of| of.allowed_processors).collect(),
+			)
+			.i64_or("processor_time", processor_use(|known| known.ran))
+			.i64_or("processor_wait", processor_use(|known| known.waited))
 			.write(self.folder, "processes")
 	}
 
@@ -206,6 +219,7 @@ impl<'r> Tables<'r> {
 			.text("host", nodes.iter().map(|node| &node.host).collect())
 			.text("boot_id", nodes.iter().map(|node| &node.boot_id).collect())
 			.text_or("kernel", nodes.iter().map(|node| node.kernel.as_deref()).collect())
+			.u32_or("processors", nodes.iter().map(|node| node.processors).collect())
 			.write(self.folder, "nodes")
 	}
 
@@ -702,6 +716,7 @@ fn facts_of(
 		chunks_missing: own().map(|stream| stream.chunks_missing).sum(),
 		chunks_skipped: if main { survey.damage.len() as u64 } else { 0 },
 		stream_bytes: if main { state.image.bytes } else { 0 },
+		processor_use: own().filter_map(|s| s.processor_use).reduce(ProcessorUse::plus),
 	}
 }
 

@@ -22,6 +22,32 @@ pub struct Clock {
 	pub realtime: u64,
 }
 
+/// What the kernel gave a thread since it began, in ns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ProcessorUse {
+	/// On a processor.
+	pub ran: u64,
+	/// Ready, and waiting for one.
+	pub waited: u64,
+}
+
+impl ProcessorUse {
+	/// What came after `before`.
+	pub fn since(self, before: ProcessorUse) -> ProcessorUse {
+		ProcessorUse {
+			ran: self.ran.saturating_sub(before.ran),
+			waited: self.waited.saturating_sub(before.waited),
+		}
+	}
+
+	pub fn plus(self, other: ProcessorUse) -> ProcessorUse {
+		ProcessorUse {
+			ran: self.ran.saturating_add(other.ran),
+			waited: self.waited.saturating_add(other.waited),
+		}
+	}
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Header {
 	pub flags: u32,
@@ -41,6 +67,9 @@ pub struct Header {
 	pub depth: u32,
 	/// 0 raw ticks, 1 CLOCK_MONOTONIC, 2 faked.
 	pub clock: u8,
+	/// Of the stream's thread, at the begin of its first chunk. `None`: not known.
+	pub use_begin: Option<ProcessorUse>,
+	pub use_seal: Option<ProcessorUse>,
 	/// Bytes before the rows.
 	pub length: u16,
 }
@@ -97,6 +126,7 @@ impl Header {
 		let fixed = |header: &Header| Header {
 			flags: header.flags & chunk_flag::SIDE,
 			seal: Clock::default(),
+			use_seal: None,
 			committed: 0,
 			crc: 0,
 			..header.clone()
@@ -114,6 +144,10 @@ impl Header {
 			ticks: u64_at(data, at),
 			monotonic: u64_at(data, at + 8),
 			realtime: u64_at(data, at + 16),
+		};
+		let processor_use = |at| {
+			let ran = u64_at(data, at).checked_sub(1)?;
+			Some(ProcessorUse { ran, waited: u64_at(data, at + 8) })
 		};
 		Header {
 			length: u16_at(data, 10),
@@ -133,6 +167,8 @@ impl Header {
 			crc: u32_at(data, CRC_AT),
 			depth: u32_at(data, 136),
 			clock: data.get(140).copied().unwrap_or(0),
+			use_begin: processor_use(144),
+			use_seal: processor_use(160),
 		}
 	}
 }
@@ -162,6 +198,11 @@ impl Header {
 		put(120, &self.first_tick.to_le_bytes());
 		put(136, &self.depth.to_le_bytes());
 		put(140, &[self.clock]);
+		for (at, known) in [(144, self.use_begin), (160, self.use_seal)] {
+			let Some(ProcessorUse { ran, waited }) = known else { continue };
+			put(at, &ran.saturating_add(1).to_le_bytes());
+			put(at + 8, &waited.to_le_bytes());
+		}
 		bytes
 	}
 }

@@ -15,7 +15,8 @@ mod seal;
 
 pub use bytes::Cursor;
 pub use chunk::{
-	Chunk, Chunks, Clock, HEADER, Header, Segment, Skip, chunks, find_chunk, sealed_chunk,
+	Chunk, Chunks, Clock, HEADER, Header, ProcessorUse, Segment, Skip, chunks, find_chunk,
+	sealed_chunk,
 };
 pub use error::{Damage, Reason};
 pub use format::{

@@ -290,6 +290,8 @@ fn process<'a>(from: &mut Cursor<'a>) -> Result<ProcessRecord<'a>, Reason> {
 		start: from.varint()?,
 		rank: from.number("rank")?,
 		ranks: from.number("ranks")?,
+		allowed: if from.is_empty() { b"" } else { from.text()? },
+		quota: if from.is_empty() { 0 } else { from.number("quota")? },
 	})
 }
 

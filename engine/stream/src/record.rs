@@ -328,6 +328,20 @@ pub struct ProcessRecord<'a> {
 	/// Rank + 1; 0: unknown.
 	pub rank: u32,
 	pub ranks: u32,
+	/// A bit for each processor that its main thread may run on, lowest first; empty: unknown.
+	pub allowed: &'a [u8],
+	/// So many processors its cgroups give it, rounded up; 0: no limit.
+	pub quota: u32,
+}
+
+impl ProcessRecord<'_> {
+	/// Numbers of the processors that it may run on.
+	pub fn processors(&self) -> impl Iterator<Item = usize> {
+		let bits = (0..).zip(self.allowed);
+		bits.flat_map(|(i, byte)| {
+			(0..8).filter(move |bit| byte >> bit & 1 != 0).map(move |bit| i * 8 + bit)
+		})
+	}
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

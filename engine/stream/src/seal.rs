@@ -142,6 +142,8 @@ impl ChunkWriter {
 		put_varint(&mut payload, process.start);
 		put_varint(&mut payload, u64::from(process.rank));
 		put_varint(&mut payload, u64::from(process.ranks));
+		put_text(&mut payload, process.allowed);
+		put_varint(&mut payload, u64::from(process.quota));
 		self.record(record_type::PROCESS, &payload);
 	}
 
