@@ -9,6 +9,7 @@
 #include "core/call.h"
 #include "core/chunk.h"
 #include "core/descriptors.h"
+#include "core/lustre.h"
 #include "core/objects.h"
 #include "core/ops.h"
 #include "core/state.h"
@@ -16,6 +17,7 @@
 #include "core/levels.h"
 #include "core/process.h"
 #include "core/raw.h"
+#include "core/text.h"
 
 enum { DESCRIPTIONS_PER_SLAB = 1024 };
 
@@ -166,11 +168,31 @@ static void tell(int fd, struct statx *st)
 		     STATX_TYPE | STATX_MODE | STATX_INO | STATX_BTIME, (long)st, 0);
 }
 
+/* On which OSTs it lies, once for each file. */
+static void tell_layout(struct thread *t, uint32_t object, int fd, const struct statx *st)
+{
+	const uint64_t file = st->stx_ino ^ (uint64_t)st->stx_dev_minor << 40;
+	struct lustre_layout *layout;
+	char bytes[24];
+
+	if (likely(!lustre_has(fd, st)) || !object_is_first(file ^ text_hash("lustre.lov", 0)))
+		return;
+	layout = lustre_layout_of(fd);
+	if (!layout)
+		return;
+	object_hint_in(t, object, true, "osts", layout->osts);
+	text_decimal(bytes, layout->stripe_bytes);
+	if (layout->stripe_bytes)
+		object_hint_in(t, object, true, "striping_unit", bytes);
+	lustre_release(layout);
+}
+
 static uint32_t define(struct thread *t, struct call *c, int fd, int flags, uint64_t how,
 		       mode_t *mode)
 {
 	struct object_def def = {.name = t->path, .numbers = 10};
 	struct statx st;
+	uint32_t object;
 
 	tell(fd, &st);
 	*mode = st.stx_mode;
@@ -184,7 +206,9 @@ static uint32_t define(struct thread *t, struct call *c, int fd, int flags, uint
 	def.number[7] = (uint64_t)(unsigned)flags;
 	def.number[8] = 0;
 	def.number[9] = how;
-	return object_define_in(t, c, OBJECT_DESCRIPTOR, &def);
+	object = object_define_in(t, c, OBJECT_DESCRIPTOR, &def);
+	tell_layout(t, object, fd, &st);
+	return object;
 }
 
 /* A vfork child has descriptors of its own but our table: what it opens is kept with its thread. */

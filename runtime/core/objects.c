@@ -263,20 +263,36 @@ uint32_t named_object(uint32_t parent, const char *name)
 	return object;
 }
 
-void object_hint(struct call *c, uint32_t object, bool in_force, const char *key, const char *value)
+bool object_is_first(uint64_t hash)
 {
-	struct thread *t = thread_claim();
-	struct record r;
+	uint32_t known;
+	_Atomic uint32_t *entry = intern(hash, &known);
 
-	(void)c;
-	if (!t)
-		return;
-	r = record_begin(t);
+	if (entry)
+		atomic_store(entry, 1);
+	return !known;
+}
+
+void object_hint_in(struct thread *t, uint32_t object, bool in_force, const char *key,
+		    const char *value)
+{
+	struct record r = record_begin(t);
+
 	record_varint(&r, object & ~OBJECT_LEFT_OUT);
 	record_varint(&r, in_force ? HINT_IN_FORCE : HINT_ASKED);
 	record_string(&r, key);
 	record_string(&r, value);
 	record_end(&r, RECORD_HINT);
+}
+
+void object_hint(struct call *c, uint32_t object, bool in_force, const char *key, const char *value)
+{
+	struct thread *t = thread_claim();
+
+	(void)c;
+	if (!t)
+		return;
+	object_hint_in(t, object, in_force, key, value);
 	thread_release(t);
 }
 
