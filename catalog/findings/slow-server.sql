@@ -1,9 +1,11 @@
 -- title:  A server is slower than the others
 -- layer:  server
 -- limit:  a server takes twice the median one's time (of two: the other's) for the same functions and sizes, also without its
---   longest call. A directory stands for a server that is not traced. Of a traced one the reason is the largest of disk, queue
---   and network, from a third of the wait on
--- says:   {server}: {calls_made:count} calls took {seconds:seconds}, {times:times} as long as elsewhere ({expected:seconds}); {why}
+--   longest call. Compared are traced servers, OSTs of one Lustre file system by the layouts of files, and networks' file systems
+--   of one type. Files on several OSTs are blamed on the OST whose other files are slow too. A local disk is none: what is slow
+--   there is a cold page cache. Of a traced one the reason is the largest of disk, queue and network, from a third of the wait on
+-- says:   {server}: {calls_made:count} calls[ on {files:count} files] took {seconds:seconds}, {times:times} as long as elsewhere ({expected:seconds})[:
+--   its median file {file_seconds:seconds}, those of the other {osts:count} OSTs {least:seconds} to {most:seconds}]; {why}
 -- lost:   the time of the process that lost most on it, less what its calls take on the usual server
 -- sure:   0.7
 -- fix:    {mend}
@@ -11,6 +13,13 @@
 -- seen:   Islam, Mueller et al.: OST stragglers; thesis 2.5.3
 with server_process as (from server_processes()),
 server_file as (from server_files()),
+stripe as (from file_stripes()),
+-- Which servers are compared with one another.
+peer as (
+	select distinct server, peers from server_file where peers is not null
+	union all
+	select server, 'traced' from server_process
+),
 -- Clients' calls that one traced server served, nobody else, nor passed on: what each took beside the server's work, by the client's clock, is the way
 -- there and back.
 served_call as (
@@ -42,41 +51,93 @@ each as (
 ),
 -- What the program keeps its data on: a directory of settings that a library looks at is no server to compare with.
 used as (
-	select server from server_counters() where kind in ('read', 'write') group by server
+	select server from server_counters() join peer using (server) where kind in ('read', 'write') group by server
 	qualify coalesce(sum(greatest(bytes, 0)), 0) >= 0.01 * max(coalesce(sum(greatest(bytes, 0)), 0)) over ()
 ),
 mean as (
-	select server, layer, op, size, sum(time) / sum(calls) as mean from each where server in (from used) group by all
+	select p.peers, server, layer, op, size, sum(time) / sum(calls) as mean
+	from each join peer as p using (server)
+	where server in (from used)
+	group by all
 ),
 usual as (
-	select layer, op, size, if(count(*) = 2, min(mean), median(mean)) as usual
+	select peers, layer, op, size, if(count(*) = 2, min(mean), median(mean)) as usual
 	from mean
 	group by all
 	having count(*) >= 2
 ),
-of_process as (
+of_process as materialized (
 	select server, process, coalesce(sum(calls) filter (layer <> 'way'), 0)::hugeint as calls, sum(time) / 1e9 as seconds, sum(calls * usual) / 1e9 as expected,
 		coalesce(max(longest), 0) / 1e9 as longest, min(first) as first, max(last) as last
-	from each join usual using (layer, op, size)
+	from each join peer using (server) join usual using (peers, layer, op, size)
 	group by server, process
+),
+suspect as (
+	select server from of_process group by server having sum(seconds) - max(longest) >= 2 * sum(expected)
+),
+-- Of the OSTs that slow files lie on together, those whose other files are slow too: of each OST the part of its sets of files that is slow.
+held as (
+	select distinct s.server as ost, s.ost as number, f.server
+	from stripe as s join server_file as f using (file)
+	where f.server in (select server from of_process)
+),
+suspicion as (
+	select *, avg((server in (from suspect))::int) over (partition by ost) as part from held
+),
+guilty as (
+	select server, if(count(*) between 2 and 4, string_agg(ost, ', ' order by number), if(count(*) = 1, any_value(ost), server)) as slow_server
+	from (from suspicion where server in (from suspect) qualify part = max(part) over (partition by server))
+	group by server
+),
+blamed as (
+	select s.server, coalesce(g.slow_server, s.server) as slow_server from suspect as s left join guilty as g using (server)
+),
+of_blamed as (
+	select slow_server as server, process, sum(calls) as calls, sum(seconds) as seconds, sum(expected) as expected, max(longest) as longest,
+		min(first) as first, max(last) as last
+	from of_process join blamed using (server)
+	group by slow_server, process
 ),
 slow as materialized (
 	select
 		server, sum(calls)::hugeint as calls_made, sum(seconds) as seconds, sum(expected) as expected,
 		max(seconds - expected) as lost, min(first) as first, max(last) as last
-	from of_process
+	from of_blamed
 	group by server
-	having sum(seconds) - max(longest) >= 2 * sum(expected) and max(seconds - expected) > greatest(0.01, (select duration / 1e11 from runs))
+	having max(seconds - expected) > greatest(0.01, (select duration / 1e11 from runs))
 	order by lost desc
 	limit 8
+),
+slow_file as (
+	select f.file, b.slow_server as server, f.peers
+	from server_file as f join blamed as b using (server)
+	where b.slow_server in (select server from slow)
+),
+ost_or_osts as (
+	select distinct f.server from slow_file as f where f.file in (select file from stripe)
+),
+-- Of an OST: how many files are on it, how long the median one's reads and writes take, and those of each other OST.
+file_time as (
+	select file, sum(time) / 1e9 as seconds from server_counters() where kind in ('read', 'write') group by file
+),
+ost_time as (
+	select s.server, f.peers, count(*) as files, median(t.seconds) as seconds
+	from stripe as s join server_file as f using (file) join file_time as t using (file)
+	group by all
+),
+on_it as (
+	select o.server, any_value(o.files) as files, any_value(o.seconds) as file_seconds, count(*) as osts, min(x.seconds) as least, max(x.seconds) as most
+	from ost_time as o join ost_time as x on x.peers = o.peers and x.server <> o.server
+	where o.server in (select server from slow)
+	group by o.server
 ),
 -- Its calls one by one, as long as it takes to see 200,000, of which medians say as much as of more: how many others were there
 -- when each began, or came while it
 -- ran, of whatever process of this run.
 call as (
-	select s.server, c.id, c.op, c.layer, floor(log2(1 + greatest(0, coalesce(c.bytes, 0))) / 2) as size, c.start, c.duration,
+	select s.server, f.peers, c.id, c.op, c.layer, floor(log2(1 + greatest(0, coalesce(c.bytes, 0))) / 2) as size, c.start, c.duration,
 		coalesce(lead(c.start) over (partition by s.server order by c.start, c.id) < c.start + c.duration, false) as joined
-	from calls as c join server_file using (file) join slow as s using (server)
+	from calls as c join slow_file as f using (file) join slow as s using (server)
 	where is_system(c.layer) and c.start <= s.first + (s.last - s.first) * least(1, 2e5 / s.calls_made)
 ),
 step as (
@@ -99,7 +160,8 @@ queue as (
 		min(c.start) as first,
 		max(c.start + c.duration) as last,
 		max_by(c.id, c.duration, 8) as calls
-	from call as c join flight as f using (server, id) join usual as u on u.layer = c.layer and u.op = c.op and u.size = c.size
+	from call as c join flight as f using (server, id) join usual as u on u.peers = c.peers and u.layer = c.layer
+		and u.op = c.op and u.size = c.size
 	group by c.server
 ),
 -- The busiest disk while it was asked: of a local file system it is one of this node's.
@@ -156,9 +218,11 @@ reason as (
 			when q.alone >= 5 and q.alone_times >= 2 then 'itself'
 			else 'unknown'
 		end as cause,
-		q.alone_times, q.together_times, q.at_once, b.busy, b.device, t.disk, t.queue, t.way
+		q.alone_times, q.together_times, q.at_once, b.busy, b.device, t.disk, t.queue, t.way,
+		i.server is not null as is_ost, o.files, o.file_seconds, o.osts, o.least, o.most
 	from slow as s left join queue as q using (server) left join busiest as b using (server) left join traced as t using (server)
-		left join example as e using (server)
+		left join example as e using (server) left join on_it as o using (server)
+		left join ost_or_osts as i using (server)
 )
 select
 	*,
@@ -182,8 +246,10 @@ select
 		when cause in ('queue', 'own queue') then 'spread the files over more servers, or let fewer ranks write there at once (collective calls)'
 		when cause = 'network' then 'look at the network between it and the nodes of this job; let them ask a nearer server, or by fewer and larger'
 			|| ' requests (collective calls)'
-		when cause = 'unknown' then 'leave it out (stripes and directories on other servers); to know why, record all calls and `--agent`'
-		else 'leave it out: stripes and directories on other servers; tell those who run it'
+		when is_ost then 'leave it out: `lfs setstripe -o` with the numbers of other OSTs, or a pool without it (`lfs setstripe -p POOL`),'
+			|| ' for the directory before files are made; tell the centre'
+		when cause = 'unknown' then 'leave it out (files on other servers); to know why, record all calls and `--agent`'
+		else 'leave it out: files on other servers; tell those who run it'
 	end as mend,
 	if(cause in ('unknown'), 0.5, 0.7) as sure
 from reason

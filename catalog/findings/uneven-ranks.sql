@@ -1,10 +1,11 @@
 -- title:  Uneven I/O between ranks
 -- layer:  posix
 -- limit:  a rank has 1.5 times the mean's work: bytes, or calls that move none, at the mean speed of all ranks. Collective calls
---   are left out, since all wait for all
+--   are left out, since all wait for all. Its I/O takes longer than the mean rank's
 -- says:   rank {rank} has {times:times} the work of the mean of {ranks:count} ranks: {bytes:size} in {calls_made:count} calls, mean {mean_bytes:size}
 --   in {mean_calls:count}; its I/O takes {seconds:seconds}, the mean rank's {mean_seconds:seconds}
--- lost:   time of the rank with the most work less the mean's, at mean speed, at most what the others waited (median)
+-- lost:   time of the rank with the most work less the mean's, at mean speed. At most what its I/O takes longer than the mean's,
+--   what the others waited (median), and the run
 -- sure:   0.7
 -- fix:    give each rank as many bytes, or let a collective call spread them over its aggregators
 -- needs:  counters, ranks
@@ -56,10 +57,10 @@ suspects as materialized (
 	select
 		whole.*,
 		most / mean_work as times,
-		least(most - mean_work, waited) as lost,
+		least(most - mean_work, seconds - mean_seconds, waited, (select duration / 1e9 from runs)) as lost,
 		if(waited is null, 0.4, 0.7) as sure
 	from whole, waiting
 	where ranks > 1 and most > 1.5 * mean_work and coalesce(share, 0) < 0.95
-		and least(most - mean_work, waited) > greatest(0.01, (select duration / 1e11 from runs))
+		and lost > greatest(0.01, (select duration / 1e11 from runs))
 )
 select suspects.*, e.calls from suspects left join longest_own_calls('suspects') as e using (process)

@@ -45,7 +45,13 @@ def recorded(place: Path, name: str, calls: list[Call], started: int, key: str =
             for p in {call["process"] for call in calls}
         ],
         files=[
-            {"file": n, "path": f"/d/{name}/f", "kind": "regular", "key": key}
+            {
+                "file": n,
+                "path": f"/d/{name}/f",
+                "kind": "regular",
+                "key": key,
+                "mount": f"/d/{name}",
+            }
             for n, name in enumerate(DIRECTORIES)
         ],
         calls=calls,

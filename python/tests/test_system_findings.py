@@ -205,7 +205,9 @@ def run_of(path: Path, calls: list[Call], processes: int, **more: Any) -> Any:
         write_run(
             path,
             runs=[{"ranks": processes, "duration": 2 * 10**9, "events": len(calls)}],
-            processes=[{"process": p, "rank": p} for p in range(processes)],
+            processes=[
+                {"process": p, "rank": p, "node": more.get("node", p)} for p in range(processes)
+            ],
             files=[{"file": f, "path": f"/d{f}/x", "kind": "regular"} for f in range(4)],
             calls=calls,
             counters=counters_of(calls) + more.get("counters", []),
@@ -241,9 +243,33 @@ def test_slow_ranks(tmp_path: Path, seed: int) -> None:
     assert lost_by == pytest.approx(wanted)
 
 
+def test_slow_ranks_of_one_node_are_one(tmp_path: Path) -> None:
+    row = {
+        "layer": "posix",
+        "op": "pwrite",
+        "kind": "write",
+        "file": 0,
+        "file_offset": 0,
+        "bytes": 1000,
+        "state": "done",
+    }
+    calls = [
+        row | {"id": 50 * p + n, "process": p, "stream": p, "start": n * 10**7, "duration": 10**6 * each}
+        for p, each in enumerate([1] * 6 + [14, 15])
+        for n in range(40)
+    ]  # fmt: skip
+    asked = findings.Asked(run_of(tmp_path / "r", calls, 8, node=0))
+    (found,) = ask(asked, "slow-rank")
+    assert (found["who"], found["slowest"], found["at_most"]) == ("2 ranks (6, 7)", 7, "up to ")
+    assert found["lost"] == pytest.approx(40 * 14e-3)
+    apart = findings.Asked(run_of(tmp_path / "apart", calls, 8))
+    assert [row["who"] for row in ask(apart, "slow-rank")] == ["rank 7", "rank 6"]
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_one_rank_and_uneven_ranks(tmp_path: Path, seed: int) -> None:
-    """Work of a rank is bytes at the mean speed; what it loses is at most what the others waited."""
+    """Work of a rank is bytes at the mean speed; what it loses is at most what the others waited, and what its I/O
+    takes longer."""
     rng = random.Random(seed)
     processes = rng.randrange(2, 7)
     heavy = rng.choice([1, 1, 3, 200])
@@ -279,10 +305,36 @@ def test_one_rank_and_uneven_ranks(tmp_path: Path, seed: int) -> None:
     speed, mean = sum(taken) / len(calls), len(calls) / processes
     alone = number[top] >= 0.95 * len(calls)
     one = min(taken[top] * (1 - 1 / processes), waited) if alone else 0
-    uneven = min((number[top] - mean) * speed, waited) if number[top] > 1.5 * mean and not alone else 0  # fmt: skip
+    longer = taken[top] - sum(taken) / processes
+    more = number[top] > 1.5 * mean and not alone
+    uneven = min((number[top] - mean) * speed, longer, waited) if more else 0
     for name, lost in (("one-rank", one), ("uneven-ranks", uneven)):
         lost_by = [(row["rank"], row["lost"]) for row in ask(asked, name)]
         assert lost_by == ([(top, pytest.approx(lost))] if lost > 0.02 else []), name
+
+
+def test_who_has_more_work_and_is_no_slower_loses_nothing(tmp_path: Path) -> None:
+    row = {
+        "layer": "posix",
+        "op": "pwrite",
+        "kind": "write",
+        "file": 0,
+        "file_offset": 0,
+        "bytes": 1000,
+        "state": "done",
+    }
+    calls = [
+        row | {"process": p, "stream": p, "start": n * 10**7, "duration": 10**6 if p == 0 else 10**7}
+        for p in range(4)
+        for n in range(40 if p == 0 else 8)
+    ]  # fmt: skip
+    for n, call in enumerate(calls):
+        call["id"] = n
+    assert ask(findings.Asked(run_of(tmp_path / "r", calls, 4)), "uneven-ranks") == []
+    for call in calls[:40]:
+        call["duration"] = 4 * 10**6  # 160 ms, the others 80
+    (found,) = ask(findings.Asked(run_of(tmp_path / "longer", calls, 4)), "uneven-ranks")
+    assert found["lost"] == pytest.approx(0.06)
 
 
 def on_server(server: int, n: int, each: int, together: bool = False) -> list[Call]:
@@ -323,7 +375,16 @@ def test_why_a_server_is_slow(tmp_path: Path, why: str) -> None:
         tmp_path / "r",
         runs=[{"ranks": 2, "duration": 2 * 10**9, "events": 1}],
         processes=[{"process": p, "rank": p} for p in range(2)],
-        files=[{"file": f, "path": f"/d{min(f, 2)}/x{f}", "kind": "regular"} for f in range(4)],
+        files=[
+            {
+                "file": f,
+                "path": f"/d{min(f, 2)}/x{f}",
+                "kind": "regular",
+                "file_system": "nfs4",
+                "mount": f"/d{min(f, 2)}",
+            }
+            for f in range(4)
+        ],
         calls=[] if why == "counted" else calls,
         counters=counters_of(calls),
         samples=samples if why == "busy disk" else [],
@@ -334,6 +395,57 @@ def test_why_a_server_is_slow(tmp_path: Path, why: str) -> None:
         assert rows[0]["why"].startswith(reason)
         excess = sum(call["duration"] - 3 * 10**6 for call in slow if call["process"] == 0) / 1e9
         assert rows[0]["lost"] == pytest.approx(excess)
+
+
+#: File systems of files, with their OSTs where those are known, and who is blamed for the last two.
+PLACES = {
+    "directories of a local disk": (["ext4 /"] * 4, ""),
+    "local disks": (["ext4 /d0", "ext4 /d1", "xfs /d2", "xfs /d2"], ""),
+    "one file system of a network": (["nfs4 /d"] * 4, ""),
+    "file systems of other types": (["nfs4 /d0", "nfs4 /d0", "gpfs /d1", "gpfs /d1"], ""),
+    "one that is not known": ([""] * 4, ""),
+    "OSTs": (["lustre /s 7", "lustre /s 0", "lustre /s 14", "lustre /s 14"], "OST 14"),
+    "OSTs in pairs": ([f"lustre /s {pair}" for pair in ("7,8", "8,9", "9,10", "10,11", "11,14", "14,7")], "OST 14"),
+    "OSTs never apart": (["lustre /s 7", "lustre /s 8", "lustre /s 14,15", "lustre /s 15,14"], "OST 14, OST 15"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("where", PLACES)
+def test_what_is_a_server(tmp_path: Path, where: str) -> None:
+    """The last two files take five times as long as the others."""
+    places, blamed = PLACES[where]
+    last = len(places) - 2
+    calls = [
+        call
+        for file in range(len(places))
+        for call in on_server(file, 30, 3 if file < last else 15)
+    ]
+    for n, call in enumerate(calls):
+        call["id"] = n
+    of_file = [(place.split() + [None] * 3)[:3] for place in places]
+    run = write_run(
+        tmp_path / "r",
+        runs=[{"ranks": 1, "duration": 5 * 10**9, "events": 1}],
+        processes=[{"process": 0, "rank": 0}],
+        files=[
+            {"file": f, "path": f"/d{f}/x", "kind": "regular", "file_system": kind, "mount": mount}
+            for f, (kind, mount, _) in enumerate(of_file)
+        ],
+        hints_in_force=[
+            {"file": f, "source": "in force", "key": key, "value": value}
+            for f, (_, _, osts) in enumerate(of_file)
+            if osts
+            for key, value in (("osts", osts), ("striping_unit", "1048576"))
+        ],
+        calls=calls,
+        counters=counters_of(calls),
+    )
+    rows = ask(findings.Asked(fathom.open(run)), "slow-server")
+    assert [row["server"] for row in rows] == ([blamed] if blamed else [])
+    for row in rows:
+        assert row["files"] in (None, 2)
+        assert "lfs setstripe" in row["mend"]
+        assert row["lost"] == pytest.approx(60 * 12e-3)
 
 
 @pytest.mark.parametrize(

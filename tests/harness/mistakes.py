@@ -11,7 +11,7 @@ import tomllib
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
-from harness import paths, runner
+from harness import layouts, paths, runner
 from harness.needs import MPI
 
 FOLDER = paths.TESTS / "findings"
@@ -36,6 +36,9 @@ class Pair:
     )  # SLOW_STORE_* in small letters
     run: str = ""  # more options of `fathom run`
     env: dict[str, str] = field(default_factory=dict)
+    osts: dict[str, int] = field(
+        default_factory=dict
+    )  # directories of {tmp}, each on this OST of a Lustre file system
     before: str = ""  # shell, in {tmp}, before each of the two
     exit: int = 0  # status of both programs
     says: str = ""  # part of the finding's sentence
@@ -115,4 +118,7 @@ def execute(pair: Pair, words: str, tmp: Path, run: Path | None) -> float:
     ]  # fmt: skip
     began = time.monotonic()
     _must(command, env, tmp, pair.timeout, pair.exit)
-    return time.monotonic() - began
+    took = time.monotonic() - began
+    if run and pair.osts:
+        layouts.lay_out(run, {f"{tmp}/{folder}": ost for folder, ost in pair.osts.items()})
+    return took

@@ -170,7 +170,8 @@ def _any(source: Source, rows: str) -> bool:
 def mounts(source: Source) -> pa.Table:
     """One row per file system that files were on, the most time first.
 
-    Columns: file_system (type) and mount, null where they are not known; files; bytes_read, bytes_written; seconds.
+    Columns: file_system (type) and mount, null where they are not known; files; bytes_read, bytes_written; seconds;
+    osts (of Lustre: how many the files lie on), least_osts and most_osts (of one file), null where no layout is known.
     """
     return _in_seconds(source.sql("from mount_totals()"))
 
@@ -357,7 +358,8 @@ def servers(source: Source) -> pa.Table:
     """One row per server, by number; none where files are not known (level `job`).
 
     Columns: number (of queries: the place of its name in their order); server (host/name as it was configured, host or
-    host/0… without a name, or a directory); calls; accesses (reads and writes that did not fail); errors; bytes_read;
+    host/0… without a name; where none was traced the OSTs of a file, or a mount point); calls; accesses (reads and
+    writes that did not fail); errors; bytes_read;
     bytes_written; seconds (summed over calls); mean_seconds; longest_seconds; mb_per_s (bytes over summed time: what
     one call gets); files; processes (those that called; of a traced server itself). Errors: `fathom.errors.RunError` of
     a damaged run.

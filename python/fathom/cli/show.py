@@ -33,7 +33,7 @@ from fathom.text import tables
 
 # Why a table by this key has no row.
 NOTHING = {
-    "server": "no server was traced, and no call on a file is known by its directory: record at level file",
+    "server": "no server was traced, and of no call is it known on which file it was: record at level file",
     "time": "of no call is it known when it ran (levels file and call)",
     "line": "no call was recorded in full: fathom show RUN --next prepares the run that knows lines",
     **dict.fromkeys(

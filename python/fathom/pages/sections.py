@@ -13,7 +13,7 @@ from fathom.pages import coverage_footer, tuned
 from fathom.pages.part import Page, Part
 from fathom.text import numbers
 from fathom.text.column import Column
-from fathom.text.tables import text
+from fathom.text.tables import printable, text
 
 LAYERS = (
     Column("layer", "layer", text, right=False),
@@ -88,6 +88,7 @@ MOUNTS = (
     Column("read", "bytes_read", numbers.size),
     Column("written", "bytes_written", numbers.size),
     Column("time", "seconds", numbers.seconds),
+    Column("OSTs", "osts", numbers.count, spare=1),
     Column("mount point", "mount", text, right=False, is_path=True),
 )
 HINTS = (
@@ -255,6 +256,19 @@ def _of_whom(page: Page) -> list[str]:
     )
 
 
+def _use_words(page: Page) -> list[str]:
+    return _sharing_words(page) + [
+        _osts_line(row) for row in page.rows("mounts") if row["osts"] is not None
+    ]
+
+
+def _osts_line(row: dict[str, Any]) -> str:
+    least, most = row["least_osts"], row["most_osts"]
+    each = numbers.count(most) if least == most else f"{least:,} to {most:,}"
+    where = f" of {printable(row['mount'])}" if row["mount"] else ""
+    return f"  on {numbers.things(row['osts'], 'OST')}{where}, {each} for a file"
+
+
 def _sharing_words(page: Page) -> list[str]:
     if all(row["shared"] is not None for row in page.rows("file_counts")):
         return []
@@ -341,7 +355,7 @@ PARTS = (
     Part("ranks", summary.ranks, by="rank", columns=RANKS),
     Part("files", summary.files, "Files", "file", FILES, _of_whom),
     Part(
-        "file_counts", accesses.file_counts, "Use of files", "use", FILE_COUNTS, _sharing_words, whole=True
+        "file_counts", accesses.file_counts, "Use of files", "use", FILE_COUNTS, _use_words, whole=True
     ),
     Part("mounts", summary.mounts, by="mount", columns=MOUNTS),
     Part("hints", summary.hints, by="hint", columns=HINTS, alone=True),

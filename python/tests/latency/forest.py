@@ -172,7 +172,8 @@ class Forest:
                     for n in range(SITES)
                 ],
                 files=[
-                    {"file": n, "path": path, "kind": kind, "file_system": "proc" if "proc" in path else "ext4"}
+                    {"file": n, "path": path, "kind": kind, "file_system": "proc" if "proc" in path else "ext4",
+                     "mount": str(Path(path).parent)}
                     for n, (path, kind) in enumerate(zip(PATHS, KINDS, strict=True))
                 ],
             )

@@ -73,7 +73,8 @@ def run_of(folder: Path, calls: list[dict[str, Any]]) -> Any:
             nodes=[{"node": n, "host": f"n{n}"} for n in range(4)],
             ops=[{"layer": "mpi", "op": "MPI_Init", "kind": "comm"}],
             files=[
-                {"file": n, "path": path, "kind": kind, "file_system": "proc" if "proc" in path else "ext4"}
+                {"file": n, "path": path, "kind": kind, "file_system": "proc" if "proc" in path else "ext4",
+                 "mount": str(Path(path).parent)}
                 for n, (path, kind) in enumerate(zip(PATHS, KINDS, strict=True))
             ],
         )
@@ -151,3 +152,60 @@ def test_show_tells_servers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert (row["server"], row["calls"], row["errors"], row["bytes_written"]) == ("/d/a", 2, 1, 100)
     assert main(["show", str(run.path), "--by", "server"]) == 0
     assert "/d/a" in capsys.readouterr().out
+
+
+#: Files by file system, mount, key, path; the settings in force of each; what it lies on.
+PLACED = [
+    (("ext4", "/tmp", "b0:8:1", "/tmp/a"), {}, "n0:/tmp"),
+    (("ext4", "/tmp", "b1:8:1", "/tmp/a"), {}, "n1:/tmp"),
+    (("ext4", "/", "b0:8:2", "/home/a"), {"start_iodevice": "3", "striping_factor": "1"}, "/"),
+    (("nfs4", "/nfs", "nfs4:h:/x", "/nfs/d/a"), {}, "/nfs"),
+    ((None, None, "", "/nfs/not/opened"), {}, "/nfs"),
+    ((None, None, "", "/tmp/not/opened"), {}, "/tmp"),
+    (("lustre", "/s", "lustre:s", "/s/a"), {}, "/s"),
+    (("lustre", "/s", "lustre:s", "/s/b"), {"osts": "14"}, "OST 14 of /s"),
+    (("lustre", "/s", "lustre:s", "/s/c"), {"osts": "2,9,1,0,14,-1", "striping_unit": "65536"}, "OSTs 0-2,9,14 of /s"),
+    (("lustre", "/s", "lustre:s", "/s/d"), {"start_iodevice": "7", "striping_factor": "1"}, "OST 7 of /s"),
+    (("lustre", "/s", "lustre:s", "/s/e"), {"start_iodevice": "7", "striping_factor": "4"}, "/s"),
+    (("lustre", "/s", "lustre:s", "/s/f"), {"start_iodevice": "-1", "striping_factor": "1"}, "/s"),
+    (("lustre", "/t", "lustre:t", "/t/a"), {"osts": "3,2,3"}, "OSTs 2,3 of /t"),
+]  # fmt: skip
+
+
+def placed_run(folder: Path, files: list[Any]) -> Any:
+    keys = ("file_system", "mount", "key", "path")
+    return fathom.open(
+        write_run(
+            folder / "r.fathom",
+            runs=[{"duration": 1}],
+            nodes=[{"node": n, "host": f"n{n}", "boot_id": f"b{n}"} for n in range(2)],
+            files=[
+                dict(zip(keys, place, strict=True)) | {"file": n, "kind": "regular"}
+                for n, (place, _, _) in enumerate(files)
+            ],
+            hints_in_force=[
+                {"file": n, "process": process, "source": "in force", "key": key, "value": value}
+                for n, (_, settings, _) in enumerate(files)
+                for key, value in settings.items()
+                for process in range(2)
+            ],
+        )
+    )
+
+
+def test_what_files_lie_on(tmp_path: Path) -> None:
+    run = placed_run(tmp_path, PLACED)
+    rows = run.sql("select file, server from server_files() order by file")
+    assert rows["server"].to_pylist() == [server for _, _, server in PLACED]
+    stripes = "select server, stripes, stripe_bytes from file_stripes() where file in (8, 12) order by file, ost"
+    assert [tuple(row.values()) for row in run.sql(stripes).to_pylist()] == [
+        *((f"OST {ost} of /s", 1, 65536) for ost in (0, 1, 2, 9, 14)),
+        ("OST 2 of /t", 1, None),
+        ("OST 3 of /t", 2, None),
+    ]
+
+
+def test_osts_of_one_file_system_have_no_mount_in_their_names(tmp_path: Path) -> None:
+    run = placed_run(tmp_path, PLACED[:12])
+    named = run.sql("select server from server_files() where server like 'OST%' order by file")
+    assert named["server"].to_pylist() == ["OST 14", "OSTs 0-2,9,14", "OST 7"]

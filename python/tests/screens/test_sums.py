@@ -279,7 +279,7 @@ def test_servers(tmp_path: Path, traced: bool) -> None:
             ]
         for server in expected.keys() | by_server.keys():
             assert by_server[server] == pytest.approx(expected[server], abs=1e-6)
-        assert answer["stands"] == ("process" if traced else "directory")
+        assert answer["stands"] == ("process" if traced else "storage")
         totals = {row.pop("server"): row for row in asked.rows(answer["totals"])}
         assert totals == totals_of(oracle, traced)
 
@@ -447,7 +447,7 @@ def test_what_was_not_captured_is_said(tmp_path: Path) -> None:
     counters = [row | {"recorded": 0} for row in counters_of(calls)]
     path = write_run(
         tmp_path / "counted.fathom", runs=[{"duration": 20}], processes=[{"process": 0}],
-        files=[{"file": 0, "path": "/a/b", "kind": "regular"}], counters=counters,
+        files=[{"file": 0, "path": "/a/b", "kind": "regular", "file_system": "ext4", "mount": "/a"}], counters=counters,
     )  # fmt: skip
     runs = Runs([path])
     whole = screens.ask(runs, "breakdown", {"run": "counted"})

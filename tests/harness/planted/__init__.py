@@ -1,10 +1,10 @@
 """A packed run of any size with three planted troubles, seeded: what the UI must show on its first screen, and what
 benchmarks load.
 
-N ranks write a checkpoint in twelve bursts through HDF5, MPI-IO and POSIX to eight directories, each standing for a
-server. Planted are one write of 900 ms, a rank that is 2.5 times as slow as the others (they wait for it at the end of
-each burst), and a directory that is three times as slow. `python -m harness.planted DIRECTORY --ranks 4096 --calls
-10000000` makes one.
+N ranks write a checkpoint in twelve bursts through HDF5, MPI-IO and POSIX to eight files, each on an OST of its own.
+Planted are one write of 900 ms, a rank that is 2.5 times as slow as the others (they wait for it at the end of each
+burst), and an OST that is three times as slow. `python -m harness.planted DIRECTORY --ranks 4096 --calls 10000000`
+makes one.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Planted:
     @property
     def hot(self) -> str:
         """The slow server."""
-        return "/scratch/ost5"
+        return "OST 5"
 
 
 def sized(path: Path, ranks: int, calls: int, seed: int = 1, hostile: bool = False) -> Planted:

@@ -85,7 +85,7 @@ create view rows_of_ops as
 	from (select distinct layer, op, kind from counted);
 create view rows_of_hints_in_force as
 	select f * 4 + 2 as object, f as file, 'in force' as source, key, value, 0 as process
-	from range(files()) as r(f), (values ('romio_cb_write', 'disable'), ('striping_factor', '1')) as h(key, value);
+	from range(files()) as r(f), (values ('romio_cb_write', 'disable'), ('striping_factor', '1'), ('osts', f::varchar)) as h(key, value);
 create view rows_of_samples as
 	select
 		node, (t * 1e8)::bigint as time, what, unit,

@@ -78,7 +78,7 @@ def _notes(ask: Question, answer: Answer) -> list[str]:
                 f"the {ask.top:,} longest {name}s; --top N gives more or fewer, --top 0 all"
             )
     if answer.servers and not ask.traced:
-        notes.append("no server was traced: the directory of a file stands for one")
+        notes.append("no server was traced: the OSTs of a file stand for one, or its file system")
     return notes
 
 

@@ -4,7 +4,7 @@ from fathom.analysis import Source
 
 
 def are_traced(source: Source) -> bool:
-    """Did calls of layer `server` say what the servers did? Else directories of files stand for them."""
+    """Did calls of layer `server` say what the servers did? Else what files lie on stands for them."""
     rows = source.sql("select count(*) > 0 as traced from counters where layer = 'server'")
     return bool(rows["traced"][0].as_py())
 

@@ -1,6 +1,6 @@
 -- What a server is: the process that made calls of layer `server`. Its name is that of its host and its own: host/fwd0; host/0,
--- host/1 where several had none; host/fwd0/0 where they had the same. Of a run that has none, the directory of a file stands for one.
--- What it was asked are then the lowest calls on that file.
+-- host/1 where several had none; host/fwd0/0 where they had the same. Of a run that has none, a file's OSTs are, where its layout is known,
+-- else its file system as a whole. What it was asked are then the lowest calls on that file.
 
 -- Was a server traced? One row.
 create or replace macro servers_traced() as table
@@ -17,12 +17,97 @@ from (
 )
 window same as (partition by node, name);
 
--- Where no server was traced, files by the directory that stands for one.
+-- On which OSTs of Lustre files lie, where that is known: a row for each file and OST, with how many of the file's stripes it has, and
+-- how many bytes a stripe has (null: not known, or not the same in all parts of the file). From the layouts in `hints_in_force`; one stripe
+-- is also told by ROMIO's hints. The mount is in a server's name where files lie on several.
+create or replace macro file_stripes() as table
+with layout as (
+	select
+		file, max(value) filter (key = 'osts') as osts, max(value) filter (key = 'striping_factor') as stripes,
+		max(value) filter (key = 'striping_unit') as unit, max(value) filter (key = 'start_iodevice') as first_ost
+	from hints_in_force
+	where file is not null and source = 'in force' and key in ('osts', 'striping_factor', 'striping_unit', 'start_iodevice')
+	group by file
+),
+stripe as (
+	select
+		file, f.mount, try_cast(unit as bigint) as stripe_bytes,
+		try_cast(unnest(string_split(coalesce(osts, if(stripes = '1' and f.file_system = 'lustre', first_ost, null)), ',')) as integer) as ost
+	from layout join files as f using (file)
+),
+placed as (
+	select file, mount, ost, count(*) as stripes, any_value(stripe_bytes) as stripe_bytes
+	from stripe
+	where ost >= 0
+	group by all
+)
+select
+	file, 'OST ' || ost || if((select count(distinct mount) from placed) > 1, coalesce(' of ' || mount, ''), '') as server,
+	mount, ost, stripes, stripe_bytes
+from placed;
+
+-- OSTs as people write them: `OST 14`, `OSTs 0-3,8`. A row for each set of them; `mount` is null where files lie on one file system only.
+create or replace macro ost_sets() as table
+with stripe as (from file_stripes()),
+of_file as (
+	select file, list(ost order by ost) as osts, if((select count(distinct mount) from stripe) > 1, any_value(mount), null) as mount
+	from stripe
+	group by file
+),
+one as (
+	select osts, mount, list(file) as files from of_file group by all
+),
+numbered as (
+	select osts, mount, ost, ost - row_number() over (partition by osts, mount order by ost) as run
+	from (select osts, mount, unnest(osts) as ost from one)
+),
+piece as (
+	select osts, mount, min(ost) as first, if(count(*) = 1, '' || min(ost), min(ost) || if(count(*) = 2, ',', '-') || max(ost)) as words
+	from numbered
+	group by osts, mount, run
+),
+named as (
+	select
+		osts, mount,
+		if(len(osts) = 1, 'OST ', 'OSTs ') || string_agg(words, ',' order by first) || coalesce(' of ' || mount, '') as server
+	from piece
+	group by osts, mount
+)
+select unnest(o.files) as file, n.server, len(o.osts) as osts
+from one as o join named as n on n.osts = o.osts and n.mount is not distinct from o.mount;
+
+-- Where no server was traced, what each file lies on: the OSTs of its layout, else its file system. A file that was met by its path only lies on
+-- the mount next above it. `peers`: those that are compared with one another have the same; null: it is not a network's, whose calls are
+-- served by this node's page cache and disk. A local file system is one server for each node.
 create or replace macro server_files() as table
-select file, coalesce(nullif(regexp_extract(f.path, '^(.*)/[^/]*$', 1), ''), '/') as server
-from files as f
-where not (select traced from servers_traced()) and f.path <> '' and coalesce(f.kind, 'unknown') in ('regular', 'block', 'unknown')
-	and is_file(f.kind, f.path, f.file_system);
+with place as (
+	select mount, key, any_value(file_system) as file_system from files where mount is not null group by mount, key
+),
+host_of as (
+	select p.mount, p.key, any_value(n.host) as host
+	from place as p left join nodes as n on n.boot_id = split_part(p.key, ':', 1)
+	where not is_network(p.file_system)
+	group by p.mount, p.key
+	qualify count(*) over (partition by p.mount) > 1
+),
+by_path as (
+	select f.file, max_by({mount: p.mount, file_system: p.file_system}, length(p.mount)) as above
+	from files as f join (select mount, any_value(file_system) as file_system from place group by mount) as p
+		on starts_with(f.path, rtrim(p.mount, '/') || '/')
+	where f.mount is null and f.file_system is null
+	group by f.file
+),
+known as (
+	select f.file, coalesce(f.mount, b.above.mount) as mount, coalesce(f.file_system, b.above.file_system) as file_system, f.key
+	from files as f left join by_path as b using (file)
+	where not (select traced from servers_traced()) and f.path <> '' and coalesce(f.kind, 'unknown') in ('regular', 'block', 'unknown')
+		and is_file(f.kind, f.path, f.file_system)
+)
+select
+	k.file,
+	coalesce(o.server, h.host || ':' || k.mount, k.mount, k.file_system, 'unknown file system') as server,
+	case when o.server is not null then 'OSTs of ' || coalesce(k.mount, '') when is_network(k.file_system) then k.file_system end as peers
+from known as k left join ost_sets() as o using (file) left join host_of as h on h.mount = k.mount and h.key = k.key;
 
 -- Rows of `counters` that reached a server. What a server had others do (kind `comm`) is their work.
 create or replace macro server_counters() as table
@@ -95,8 +180,8 @@ create or replace macro servers_with_most_time(most) as table
 with asked as (from server_counters())
 select server from asked group by server order by sum(time) desc, server limit most;
 
--- What each server was asked, from counters: of every level that knows files. A directory that was asked hardly
--- anything (/etc is read at the start) stands for no server of the job's storage, so the mean is without it: less than the part `hardly` of
+-- What each server was asked, from counters: of every level that knows files. A file system that was asked hardly
+-- anything (settings are read at the start) is none of the job's storage, so the mean is without it: less than the part `hardly` of
 -- the most.
 create or replace macro server_loads(selected, hardly) as table
 with served as (from servers_traced()),

@@ -123,19 +123,33 @@ where coalesce(f.kind, 'unknown') in ('regular', 'unknown') and is_file(f.kind, 
 group by use
 order by bytes desc, files desc, use;
 
--- Each file system that files were on: what was moved to and from its files, and the time of outermost calls on them.
+-- Each file system that files were on: what was moved to and from its files, and the time of outermost calls on them. Of Lustre, `osts`: how
+-- many OSTs they lie on, and `least_osts` and `most_osts` of one file; null: no layout is known.
 create or replace macro mount_totals() as table
-select
-	f.file_system,
-	f.mount,
-	count(*)::bigint as files,
-	sum(bytes_read) as bytes_read,
-	sum(bytes_written) as bytes_written,
-	sum(each.time) as time
-from file_totals() as each join files as f using (file)
-where coalesce(f.kind, 'unknown') in ('regular', 'unknown') and is_file(f.kind, f.path, f.file_system)
-group by f.file_system, f.mount
-order by time desc, f.file_system, f.mount;
+with stripe as (from file_stripes()),
+width as (
+	select file, count(*) as osts from stripe group by file
+),
+used as (
+	select f.file_system, f.mount, count(distinct s.ost)::bigint as osts from stripe as s join files as f using (file) group by all
+),
+total as (
+	select
+		f.file_system,
+		f.mount,
+		count(*)::bigint as files,
+		sum(bytes_read) as bytes_read,
+		sum(bytes_written) as bytes_written,
+		sum(each.time) as time,
+		min(w.osts)::bigint as least_osts,
+		max(w.osts)::bigint as most_osts
+	from file_totals() as each join files as f using (file) left join width as w using (file)
+	where coalesce(f.kind, 'unknown') in ('regular', 'unknown') and is_file(f.kind, f.path, f.file_system)
+	group by f.file_system, f.mount
+)
+select t.file_system, t.mount, files, bytes_read, bytes_written, time, u.osts, least_osts, most_osts
+from total as t left join used as u on u.file_system is not distinct from t.file_system and u.mount is not distinct from t.mount
+order by time desc, t.file_system, t.mount;
 
 -- The program's own I/O of each process, with its rank where MPI gave it one. Times in ns.
 create or replace macro rank_totals() as table

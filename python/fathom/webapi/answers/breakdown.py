@@ -29,7 +29,7 @@ SERVER = (
 )
 WHOSE = {"layer": "", "op": "", "lane": LANE, "server": SERVER}
 UNITS = {"sub-calls": "count"}
-DIRECTORIES = "no server was recorded: each directory stands for one, with the calls on its files"
+STORAGE_STANDS = "no server was recorded: the OSTs or the file system of a file stand for one, with the calls on it"
 ASIDE = "communication inside I/O calls is in the time of the layer that called it: "
 STORAGE = ("posix", "stdio", "aio", "dfs", "daos")
 #: Calls of which the union of times is worked out; sorting more takes longer than a look may.
@@ -201,7 +201,7 @@ def breakdown(
     counted = is_counted(selection, by, of)
     traced = view.once("traced", lambda: are_traced(view))
     text = _text(view, selection, by, of, counted, covered, limit)
-    stand_in = None if traced else DIRECTORIES
+    stand_in = None if traced else STORAGE_STANDS
     beside = stand_in if by == "server" else _talk(view, of, counted)
     # What a server did for a call may be after it.
     of_calls = view if traced else narrowed(view, selection, inside=True)

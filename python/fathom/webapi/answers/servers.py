@@ -42,7 +42,7 @@ def servers(view: View, selection: Selection, bins: int = 256) -> dict[str, Any]
     folded = every["total"] - MOST
     together = f"{folded:,} servers are together" if folded > 0 else None
     return {
-        "stands": "process" if traced else "directory",
+        "stands": "process" if traced else "storage",
         "begin": begin,
         "width": width,
         "totals": every if every["rows"] else {**every, "note": no_files(view)},

@@ -7,8 +7,8 @@ import { count, format, size, time } from "../../draw/units";
 import { column, numbers, records, type Cell, type Column, type Table, type Unit } from "../../source";
 
 export interface ServersAnswer {
-	/** What a server is: a process that served, or a directory of files that stands for one. */
-	stands: "process" | "directory";
+	/** What a server is: a process that served, or what files lie on: OSTs, or a file system. */
+	stands: "process" | "storage";
 	begin: number;
 	width: number;
 	totals: Table;
@@ -29,10 +29,10 @@ export interface Series {
 	ofMean: number;
 }
 
-/** Where directories stand for servers, one that was asked less than this part of the most is none of the job's storage: /etc is read at the start. */
+/** Where file systems stand for servers, one that was asked less than this part of the most is none of the job's storage: settings are read at the start. */
 const HARDLY = 0.01;
 
-/** Values of each server, those farthest from the mean first; a directory that was hardly asked is none. */
+/** Values of each server, those farthest from the mean first; storage that was hardly asked is none. */
 export function series(answer: ServersAnswer, metric: Metric): Series[] {
 	const lines = new Map<string, number[]>();
 	const table = answer.bins;
@@ -45,7 +45,7 @@ export function series(answer: ServersAnswer, metric: Metric): Series[] {
 	});
 	const every = [...lines].map(([name, line]): Series => ({ server: name, values: line, total: line.reduce((a, b) => a + b, 0), ofMean: 0 }));
 	const isNamed = (one: Series): boolean => one.server !== OTHERS;
-	const least = answer.stands === "directory" ? HARDLY * Math.max(0, ...every.filter(isNamed).map((one) => one.total)) : 0;
+	const least = answer.stands === "storage" ? HARDLY * Math.max(0, ...every.filter(isNamed).map((one) => one.total)) : 0;
 	const all = every.filter((one) => !isNamed(one) || one.total >= least);
 	const named = all.filter(isNamed);
 	const mean = named.reduce((sum, one) => sum + one.total, 0) / Math.max(1, named.length);

@@ -16,7 +16,7 @@ const bins = table(["server", "bin", "read", "written", "busy", "calls"], [
 	["plain", 0, 0, 0, 10, 1],
 	[null, 0, 0, 0, 500, 9],
 ]);
-const answer = { stands: "directory" as const, begin: 0, width: 1e6, totals: bins, bins };
+const answer = { stands: "storage" as const, begin: 0, width: 1e6, totals: bins, bins };
 const all = series(answer, "busy");
 
 test("servers stand by their distance from the mean; what is together is no server", () => {
@@ -33,15 +33,15 @@ test("imbalance is the most loaded against the mean, bin by bin, and unknown whe
 	expect(uneven[5]).toBe(3);
 });
 
-test("a directory that was asked hardly anything is no server; a process that served is", () => {
+test("a file system that was asked hardly anything is no server; a process that served is", () => {
 	const small = table(["server", "bin", "read", "written", "busy", "calls"], [
 		["/data/a", 0, 0, 0, 1000, 1],
 		["/data/b", 0, 0, 0, 3000, 1],
 		["/etc", 0, 0, 0, 29, 1],
 	]);
-	const directories = series({ ...answer, bins: small }, "busy");
-	expect(directories.map((one) => one.server)).toEqual(["/data/b", "/data/a"]);
-	expect(imbalance(directories)[0]).toBeCloseTo(1.5);
+	const mounts = series({ ...answer, bins: small }, "busy");
+	expect(mounts.map((one) => one.server)).toEqual(["/data/b", "/data/a"]);
+	expect(imbalance(mounts)[0]).toBeCloseTo(1.5);
 	expect(imbalance(series({ ...answer, stands: "process", bins: small }, "busy"))[0]).toBeCloseTo(9000 / 4029);
 });
 

@@ -25,7 +25,7 @@ export function Servers(): JSX.Element {
 	);
 }
 
-const STAND_IN = "No server was recorded. Each directory stands for one: its figures are those of this run's calls on the files in it, as the clients saw them; what other programs asked of the same disks is not in them. A directory that was asked less than 1 % of the most is in the table alone.";
+const STAND_IN = "No server was recorded. What files lie on stands for them: the OSTs of Lustre where their layout is known, else the file system as a whole. Figures are those of this run's calls on these files, as the clients saw them; what other programs asked is not in them. What was asked less than 1 % of the most is in the table alone.";
 
 function Balance({ servers }: { servers: ServersAnswer }): JSX.Element {
 	const metric = chosen<Metric>("shows", METRICS);
@@ -36,7 +36,7 @@ function Balance({ servers }: { servers: ServersAnswer }): JSX.Element {
 	};
 	return (
 		<>
-			{all.length > 0 && servers.stands === "directory" && <p class="notice">{STAND_IN}</p>}
+			{all.length > 0 && servers.stands === "storage" && <p class="notice">{STAND_IN}</p>}
 			{all.length === 0 ? <Empty note={servers.bins.note ?? servers.totals.note} what="servers over time" /> : <OverTime servers={servers} all={all} metric={metric} take={take} />}
 			{servers.totals.rows.length > 0 && (
 				<DataTable table={servers.totals} caption="What each server was asked" name="servers" what="servers" page={12} onOpen={(row) => take(serverOf(servers.totals.columns, row))} />
