@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -60,19 +61,26 @@ def test_the_guilty_is_found_and_the_innocent_is_not(path: Path, tmp_path: Path)
     advice = [sentence(f"{one.rule.fix}\n{one.rule.knob}", one.values) for one in of_the_pair]
     assert any(pair.todo in words for words in advice), advice
     assert all(one.lines for one in of_the_pair if one.calls), "example calls without a source line"
+    # Where ranks share processors that is so of both.
+    few = pair.ranks > len(os.sched_getaffinity(0))
+    also = {*pair.also, *(["more-ranks-than-processors"] if few else [])}
     innocent, seconds = concluded(pair, pair.innocent, tmp_path / "innocent", rules)
     wrong = [
         one
         for one in innocent.conclusions
         if one.rule.name == pair.finding
-        or (one.rule.name not in pair.also and (one.lost or 0) > MUCH * seconds)
+        or (one.rule.name not in also and (one.lost or 0) > MUCH * seconds)
     ]
     assert not wrong, f"found of the innocent program:\n{listed(innocent)}"
 
 
+#: Findings of what no machine of ours has (stripes of Lustre): of logs, in test_wild.py and test_import_darshan_*.
+OF_LOGS = {"few-stripes"}
+
+
 def test_every_finding_has_its_two_programs() -> None:
     tested = {mistakes.load(path).finding for path in mistakes.pairs()}
-    assert {path.stem for path in findings.catalog()} <= tested
+    assert {path.stem for path in findings.catalog()} <= tested | OF_LOGS
 
 
 def test_the_page_of_all_findings_is_of_now() -> None:

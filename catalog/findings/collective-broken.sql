@@ -7,6 +7,7 @@
 --   cost
 -- sure:   0.8
 -- fix:    {fix}
+-- causes: requests, contention, library, locks, transfer, unexplained
 -- seen:   HighFive#623; h5py#1159; H5Pget_mpio_no_collective_cause
 with asked as (
 	select call as id, value & 65535 as cause from args where name = 'no_collective' and value & 65535 > 0 and value > 0

@@ -9,6 +9,7 @@
 -- fix:    {todo}
 -- knob:   romio_cb_write, romio_cb_read = automatic; romio_no_indep_rw = false
 -- ompio:  --mca fcoll individual (OMPIO)
+-- causes: exchange, waiting, library, transfer, requests, contention, unexplained
 -- seen:   FLASH-IO; ROMIO, ad_write_coll.c
 with hint as (
 	select file, string_agg(distinct key || '=' || value, ', ' order by key || '=' || value) as asked

@@ -3,11 +3,12 @@
 -- limit:  a definition ends by reading and writing back more than 64 KiB, more than a header of hundreds of variables: data
 --   behind it move
 -- says:   {path}: {op} read {read:size} and wrote them back further on; {seconds:seconds} of the slowest process
--- lost:   those accesses of the slowest process
+-- lost:   the calls that end those definitions, of the slowest process
 -- sure:   0.9
 -- fix:    define all dimensions, variables and attributes before the first data; or leave room: nc__enddef, ncmpi__enddef with h_minfree
 --   (PnetCDF: nc_header_align_size)
 -- knob:   nc_header_align_size
+-- causes: names, needless, transfer, exchange, waiting, requests, contention, unexplained, library
 -- seen:   netCDF User's Guide, nc_redef; PnetCDF release notes
 with process as (
 	select file, op, process, sum(read)::hugeint as read, sum(time) / 1e9 as seconds, flatten(max_by(calls, time, 2)) as calls

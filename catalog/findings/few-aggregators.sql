@@ -10,6 +10,7 @@
 -- fix:    more aggregators: {want} instead of {movers}, where the store serves several ranks of a node as fast as one
 -- knob:   cb_nodes and cb_config_list (ROMIO: by default one aggregator per node; cb_nodes alone does nothing on one node)
 -- ompio:  --mca io_ompio_num_aggregators {want}
+-- causes: transfer, contention, unexplained, requests
 -- seen:   Liao, Choudhary, SC 2008; ROMIO User's Guide
 with wanted as (
 	select t.*, s.latency, s.per_byte, least(t.asking, floor(t.asked / greatest(1, coalesce(s.half, 0)))) as want
@@ -22,7 +23,8 @@ compared as (
 		ceil(asked / movers / 16777216) * latency + asked / movers * per_byte as now,
 		ceil(asked / want / 16777216) * latency + asked / want * per_byte as shared
 	from wanted
-	where want >= 2 * movers
+	-- Ranks that share processors are slow whoever moves the bytes.
+	where want >= 2 * movers and not exists (from account_crowded())
 )
 select
 	p.place as path,

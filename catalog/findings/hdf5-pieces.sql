@@ -7,6 +7,7 @@
 -- sure:   0.8
 -- fix:    {mend}
 -- knob:   H5Pset_dxpl_mpio
+-- causes: requests, contention, needless, unexplained, transfer
 -- seen:   Thakur, Gropp, Lusk 1999; HDF5 User's Guide, parallel HDF5
 with process as (
 	select

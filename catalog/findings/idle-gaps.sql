@@ -1,11 +1,12 @@
 -- title:  Reading or writing and computing take turns
 -- layer:  posix
 -- limit:  a thread computes between its reads or writes: 8 turns at least, of 50 us and more. The shorter of each pair could run
---   beside the other. Time in other calls is no computing
+--   beside the other. Time in other calls is no computing. Less than 5 % of the run is not worth a thread
 -- says:   {path}: {n:count} turns of {who}: {what} {each:seconds}, then something else for {gap:seconds}, on average
 -- lost:   of the slowest thread, the sum of the shorter of each access and the gap before it
 -- sure:   0.5
--- fix:    let them run side by side: nonblocking calls (MPI_File_iwrite, MPI_File_iread, iput and wait_all), a thread for I/O, two buffers
+-- fix:    let them run side by side: {calls_made}a thread for I/O, two buffers
+-- causes: library, transfer, requests, contention, unexplained, sync, needless, locks, exchange, waiting
 -- seen:   Patrick et al. 2008 (overlapping computation and I/O)
 with region as (
 	select distinct process from counters where is_region(layer)
@@ -49,8 +50,9 @@ select
 	if(count(distinct process) = 1, 'one process', format('{} processes', count(distinct process))) as who,
 	sum(thread.seconds) / sum(n) as each,
 	sum(idle) / sum(n) as gap,
+	if(exists (from counters where layer = 'mpiio'), 'nonblocking calls (MPI_File_iwrite, MPI_File_iread, iput and wait_all), ', '') as calls_made,
 	list_slice(flatten(list(worst)), 1, 8) as calls,
 	max(least(lost, idle - coalesce(m.seconds, 0))) as lost
 from thread left join messages as m using (process)
 group by path, what
-having max(n) >= 8 and max(least(lost, idle - coalesce(m.seconds, 0))) > 0
+having max(n) >= 8 and max(least(lost, idle - coalesce(m.seconds, 0))) > 0.05 * (select duration / 1e9 from runs)

@@ -9,6 +9,7 @@
 -- needs:  calls, ranks
 -- sure:   0.7
 -- fix:    MPI_File_{what}_all (HDF5: H5Pset_dxpl_mpio collective; netCDF: nc_var_par_access NC_COLLECTIVE; PnetCDF: the _all calls)
+-- causes: requests, contention, locks, needless, library, transfer, unexplained
 -- seen:   Thakur, Gropp, Lusk 1999; Darshan and Drishti, "no collective I/O"
 with rank as (
 	select

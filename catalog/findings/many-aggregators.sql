@@ -10,6 +10,7 @@
 -- fix:    fewer aggregators: {want} instead of {movers}
 -- knob:   cb_nodes, cb_config_list
 -- ompio:  --mca io_ompio_num_aggregators {want}
+-- causes: exchange, waiting, requests, contention, transfer, unexplained
 -- seen:   Liao, Choudhary, SC 2008; ROMIO User's Guide
 with waiting as (
 	-- The larger part of a small access; all of it where bytes cost nothing.

@@ -6,6 +6,7 @@
 -- sure:   0.7
 -- fix:    one file for many records (HDF5, a container), opened once; look names up once, not before each use
 -- needs:  counters
+-- causes: names
 -- seen:   Chang, Jin, Bauer 2016 (ATHENA-C); Carns et al. 2011 (Darshan)
 with process as (
 	select

@@ -7,6 +7,7 @@
 -- fix:    H5Pset_coll_metadata_write(fapl, 1): ranks write what has changed together. All ranks must make the calls that change
 --   metadata in the same order
 -- knob:   coll_metadata_write
+-- causes: names, exchange, waiting
 -- seen:   HDFGroup/hdf5#265; openPMD/openPMD-api#1129; HighFive#620
 with collective as (
 	select distinct file from hints_in_force where key = 'collective_metadata_write' and value = 'true' and source = 'in force'

@@ -7,6 +7,7 @@
 -- lost:   time of the slowest rank in these calls, less as many of the shortest
 -- sure:   0.6
 -- fix:    one rank opens or looks and tells the others; one shared file by a collective open; names made before the ranks need them
+-- causes: names, exchange, waiting
 -- seen:   Chang, Jin, Bauer 2016 (ATHENA-C)
 with named as (
 	select p.directory, c.process, c.op, c.id, c.start, c.duration

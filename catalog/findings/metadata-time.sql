@@ -10,6 +10,7 @@
 -- fix:    fewer and larger objects (one dataset of many rows, attributes in one compound). Or metadata in pages:
 --   H5Pset_file_space_strategy(PAGE) with H5Pset_page_buffer_size (serial). When all ranks read it: H5Pset_all_coll_metadata_ops
 -- knob:   file_space_strategy, page_buffer_size, meta_block_size, all_coll_metadata_ops
+-- causes: names, needless, requests, transfer, contention, unexplained, sync
 -- seen:   HDF5 User's Guide, metadata caching; Latham et al., volume reads: HDF5 made many small metadata reads
 with shared as (
 	select file from driver_transfers() where not raw and kind = 'write' group by file having count(distinct process) > 1

@@ -6,6 +6,7 @@
 -- sure:   0.9
 -- fix:    open once, keep the descriptor or stream until the last use
 -- needs:  counters
+-- causes: names, sync
 -- seen:   Carns et al. 2011 (Darshan)
 with each as (
 	select

@@ -7,5 +7,6 @@
 -- sure:   0.7
 -- fix:    sort the accesses by offset, or read a larger piece once and pick from it in memory. Or lay the file out in the order
 --   of use
+-- causes: requests, contention, unexplained, transfer
 -- seen:   Carns et al. 2011 (Darshan: sequential, consecutive); drishti P11, P13 count them without their cost
 select * exclude (mistake) from dearer() where mistake = 'order'

@@ -10,6 +10,7 @@
 -- fix:    fill the holes by a collective write of all ranks, or write whole stretches; where pieces are large, no data sieving of writes
 -- knob:   romio_ds_write=disable
 -- ompio:  --mca fbtl_posix_write_datasieving false
+-- causes: needless, requests, contention, unexplained, transfer
 -- seen:   Thakur, Gropp, Lusk 1999; E3SM-Project/scorpio#79
 with rank as (
 	select

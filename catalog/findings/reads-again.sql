@@ -7,6 +7,7 @@
 -- sure:   0.8
 -- fix:    keep in memory what is read again, or read it in the order of its use. In HDF5 a chunk cache for the chunks in use
 --   (H5Pset_chunk_cache)
+-- causes: transfer, requests, contention, unexplained, needless
 -- seen:   Darshan's analyses meant it (drishti P09, P10), with the comparison turned round
 with threads as (
 	select process, file, count(distinct stream) as threads from accesses() where kind = 'read' group by process, file

@@ -6,6 +6,7 @@
 -- needs:  calls, ranks
 -- sure:   0.5
 -- fix:    read with a collective call, or one rank reads and broadcasts; in HDF5 collective metadata reads (H5Pset_all_coll_metadata_ops)
+-- causes: transfer, requests, contention, unexplained, needless
 -- seen:   Carns et al. 2011 (Darshan); Thakur, Gropp, Lusk 1999
 with shared as (
 	select r.*, count(*) over (partition by r.file, r.file_offset, r.bytes) as ranks

@@ -6,6 +6,7 @@
 -- sure:   0.8
 -- fix:    open once and close after the last use; H5Fflush, nc_sync or MPI_File_sync where others must see the data before
 -- needs:  counters
+-- causes: names, sync, exchange, waiting
 -- seen:   Thakur, Ross, Latham, users' guide of ROMIO; SCORPIO, E3SM
 with each as (
 	select

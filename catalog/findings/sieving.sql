@@ -8,6 +8,7 @@
 -- fix:    no data sieving of reads; or a collective read, where the ranks' pieces fill the holes
 -- knob:   romio_ds_read=disable, ind_rd_buffer_size
 -- ompio:  --mca fbtl_posix_read_datasieving false
+-- causes: needless, requests, contention, unexplained, transfer, locks
 -- seen:   Thakur, Gropp, Lusk 1999
 with rank as (
 	select

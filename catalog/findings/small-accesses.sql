@@ -1,6 +1,6 @@
 -- title:  Small accesses, one after the other
 -- layer:  posix
--- limit:  the program's own accesses smaller than `half` (store_costs()): mostly latency. Each is at or behind the end of the
+-- limit:  the program's own accesses smaller than `half` (store_costs(); 64 KiB where it is not known): mostly latency. Each is at or behind the end of the
 --   one before, so they can be joined
 -- says:   {path}: {n:count} {what}s of {size:size} on average by {who}; each waits {latency:seconds} and moves its
 --   bytes in {moving:seconds}
@@ -9,13 +9,14 @@
 -- sure:   0.9
 -- fix:    gather them in a buffer and {what} pieces of {piece:size}; where ranks share the file, by a collective call
 -- needs:  counters
+-- causes: requests, contention, unexplained, transfer
 -- seen:   Carns et al. 2011 (Darshan); Hockney 1994 for the size at which half of the rate is reached
 with small as (
 	select
 		p.place as path, a.kind as what, a.process, a.stream, a.n, a.bytes, a.time, a.worst, a.longest, s.latency, s.per_byte, s.learnt,
 		least(coalesce(9 * s.half, 16777216), 16777216) as piece
 	from accesses() as a join store_costs() as s using (file, kind) join places() as p using (file)
-	where a.own and a.layer = 'posix' and coalesce(a.place, 'on') <> 'back' and (s.half is null or a.bytes / a.n < s.half)
+	where a.own and a.layer = 'posix' and coalesce(a.place, 'on') <> 'back' and a.bytes / a.n < coalesce(s.half, 65536)
 ),
 thread as (
 	select

@@ -9,6 +9,7 @@
 -- fix:    a buffer of {want:size} or more (now {buffer})
 -- knob:   cb_buffer_size
 -- ompio:  --mca io_ompio_bytes_per_agg BYTES
+-- causes: exchange, waiting, requests, contention, transfer, unexplained
 -- seen:   Thakur, Gropp, Lusk 1999; ROMIO User's Guide
 with size as (
 	select file, any_value(value) as buffer from hints_in_force where key = 'cb_buffer_size' and source = 'in force' group by file

@@ -6,6 +6,7 @@
 -- sure:   0.8
 -- fix:    {what} large pieces with {what}() itself, or give the stream a larger buffer: setvbuf(stream, NULL, _IOFBF, {piece:count})
 -- needs:  counters
+-- causes: library, requests, contention, unexplained, transfer
 -- seen:   Carns et al. 2011 (Darshan); drishti S01 counts the share without its cost
 with thread as (
 	select

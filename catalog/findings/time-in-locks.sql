@@ -8,6 +8,7 @@
 --   or no data sieving of writes and no atomic mode
 -- knob:   [in {holder}: romio_ds_write=disable, MPI_File_set_atomicity(false)]
 -- ompio:  [in {holder}: --mca fs_ufs_lock_algorithm 1, where no two ranks write the same bytes; MPI_File_set_atomicity(false)]
+-- causes: locks, contention
 -- seen:   Thakur, Gropp, Lusk 1999 (data sieving needs locks); Liao, Choudhary 2008
 with lock as (
 	select c.id, c.process, c.op, c.file, c.duration, c.parent

@@ -7,6 +7,7 @@
 -- lost:   from the last rank's arrival to the last one's leave, but for one view of each open
 -- sure:   0.6
 -- fix:    one view and explicit offsets (MPI_File_write_at_all), or a datatype that covers several accesses
+-- causes: names, exchange, waiting
 -- seen:   Thakur, Gropp, Lusk 1999
 with own as (
 	select collective, any_value(file) as file, max_by(id, duration) as id

@@ -36,6 +36,7 @@ CONCLUSIONS = pa.schema(
         ("layer", pa.string()),
         ("says", pa.string()),
         ("lost_seconds", pa.float64()),
+        ("lost_between_seconds", pa.list_(pa.float64())),
         ("sure", pa.float64()),
         ("fix", pa.string()),
         ("knob", pa.string()),
@@ -188,8 +189,9 @@ class Run(store.Run):
 
     def findings(self, *names: str) -> pa.Table:
         """What `fathom show --findings` says: a row per finding, the most seconds first; of these `names` (files of SQL
-        among them), or all. `lost_seconds` of run time is null where a danger costs none; `sure` is 0 to 1; `calls`
-        are `calls.id` of examples, `lines` the source lines of those."""
+        among them), or all. `lost_seconds` of run time is null where a danger costs none, `lost_between_seconds` the
+        least and the most that they may be; `sure` is 0 to 1; `calls` are `calls.id` of examples, `lines` the source
+        lines of those."""
         concluded = findings.find(self, findings.rules(names, findings.own_folder()))
         if concluded.broken:
             path, why = next(iter(concluded.broken.items()))

@@ -9,6 +9,7 @@ from typing import Any
 import fathom
 import pytest
 from fathom.analysis import findings
+from fathom.analysis.account import prepare
 from fathom.analysis.findings import Asked
 from schema import counters_of, write_run
 
@@ -49,7 +50,7 @@ def asked(tmp_path: Path, calls: list[dict[str, Any]], files: list[dict[str, Any
 
 
 def table(source: Asked, name: str) -> list[dict[str, Any]]:
-    source.prepare(f"{name}()")
+    prepare(source.run, f"{name}()")
     return list(source.run.sql(f"from {name}()").to_pylist())
 
 

@@ -153,7 +153,7 @@ def test_each_collective_is_what_its_parts_say(many: list[list[Part]], tmp_path:
         calls=calls,
         counters=counters_of(calls),
     )  # fmt: skip
-    together = rows(run, tmp_path, "select *, 1.0 as lost from collective_transfers()")
+    together = rows(run, tmp_path, "select *, null::double as lost from collective_transfers()")
     rows_of = {row["collective"]: row for row in together}
     assert len(rows_of) == len(many)
     for n, parts in enumerate(many):
@@ -223,7 +223,7 @@ def test_raw_data_and_metadata_of_hdf5_are_told_apart(tmp_path: Path) -> None:
     )  # fmt: skip
     got = {
         (row["op"], row["raw"]): (row["n"], row["moves"], row["bytes"], row["time"])
-        for row in rows(run, tmp_path, "select *, 1.0 as lost from driver_transfers()")
+        for row in rows(run, tmp_path, "select *, null::double as lost from driver_transfers()")
     }
     assert got == {
         ("H5Dwrite", True): (3, 3, 300, 15),

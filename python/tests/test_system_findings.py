@@ -13,6 +13,7 @@ from typing import Any
 import fathom
 import pytest
 from fathom.analysis import findings
+from fathom.analysis.account import prepare
 from fathom.pages.findings import sentence
 from fathom.run import paths
 from schema import counters_of, write_run
@@ -24,7 +25,7 @@ Call = dict[str, Any]
 def shared(run: Any, name: str) -> list[dict[str, Any]]:
     """Rows of a table that findings share."""
     asked = findings.Asked(run)
-    asked.prepare(f"{name}()")
+    prepare(asked.run, f"{name}()")
     return list(run.sql(f"from {name}()").to_pylist())
 
 

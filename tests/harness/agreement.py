@@ -95,6 +95,18 @@ def the_landscape_has_the_answers_of_the_page(run: Source) -> Values:
     }
 
 
+def the_account_adds_up(run: Source) -> Values:
+    """Within a microsecond a call."""
+    rows = run.sql("""
+        with cells as (select process, sum(time) as time from account() group by process),
+        counted as (select process, sum(calls) as calls from own_counters() group by process)
+        select process, o.time as io, coalesce(cells.time, 0) as account, counted.calls
+        from own_processes() as o left join cells using (process) left join counted using (process)
+    """).to_pylist()
+    wrong = [row for row in rows if abs(row["account"] - row["io"]) > 1000 * row["calls"]]
+    return {"wanted": [], "differ": wrong}
+
+
 SENTENCES: tuple[Callable[[Source], Values], ...] = (
     a_layer_has_the_calls_of_its_functions,
     the_programs_calls_are_one_number,
@@ -103,6 +115,7 @@ SENTENCES: tuple[Callable[[Source], Values], ...] = (
     the_use_of_files_is_that_of_the_files,
     shares_are_shares,
     the_landscape_has_the_answers_of_the_page,
+    the_account_adds_up,
 )
 
 

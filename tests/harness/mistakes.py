@@ -5,6 +5,7 @@ What `test_findings.py` asks, and what `bench/findings.py` measures.
 
 from __future__ import annotations
 
+import os
 import shlex
 import time
 import tomllib
@@ -34,6 +35,7 @@ class Pair:
     slow: dict[str, int | float | str] = field(
         default_factory=dict
     )  # SLOW_STORE_* in small letters
+    processors: int = 0  # that the guilty program may run on; 0: all
     run: str = ""  # more options of `fathom run`
     env: dict[str, str] = field(default_factory=dict)
     osts: dict[str, int] = field(
@@ -113,8 +115,10 @@ def execute(pair: Pair, words: str, tmp: Path, run: Path | None) -> float:
     env = {"SLOW_STORE_UNDER": str(tmp), **env, **pair.env}
     if pair.before:
         _must(["bash", "-c", pair.before.replace("{tmp}", str(tmp))], {}, tmp, pair.timeout)
+    few = sorted(os.sched_getaffinity(0))[: pair.processors] if words == pair.guilty else []
+    pinned = ["taskset", "-c", ",".join(map(str, few))] if few else []
     command = [
-        *traced, *launcher, "env", f"LD_PRELOAD={preloaded}", _program(program, pair.mpi), *arguments,
+        *pinned, *traced, *launcher, "env", f"LD_PRELOAD={preloaded}", _program(program, pair.mpi), *arguments,
     ]  # fmt: skip
     began = time.monotonic()
     _must(command, env, tmp, pair.timeout, pair.exit)

@@ -5,7 +5,10 @@
  *	fill       written | never    a value to fill a dataset with, written before the data that cover it
  *	late       written | never    the same by one process in two writes: the first one fills the dataset
  *	objects    many | one         small datasets, written and read back, or one that holds them all
- *	chunks     thrown | kept      rows read from chunks of many rows, by a cache that is too small for them or is not */
+ *	chunks     thrown | kept      rows read from chunks of many rows, by a cache that is too small for them or is not
+ *	opens      each | once        rows of a compressed dataset, opened for each or for all
+ *	columns    single | whole     a contiguous matrix, read column after column or at once
+ *	filter     deflate | none     numbers that hardly compress, written with a filter or without */
 #include <hdf5.h>
 #include <mpi.h>
 #include <stdbool.h>
@@ -174,20 +177,26 @@ static void objects(void)
 	MUST(H5Fclose(file));
 }
 
-enum { ROWS = 128, COLUMNS = 4096, CHUNK = 256 }; /* chunks of ROWS x CHUNK floats */
+enum { ROWS = 128, COLUMNS = 4096, CHUNK = 256 }; /* chunks of ROWS x CHUNK numbers */
 
-static void write_chunked(void)
+/* A matrix of numbers without a pattern, written at once. */
+static void write_matrix(bool is_chunked, bool is_deflated)
 {
 	const hsize_t extent[2] = {ROWS, COLUMNS}, chunk[2] = {ROWS, CHUNK};
 	hid_t file = created(H5Pcreate(H5P_FILE_ACCESS)), how, set, space;
-	float *data = memory(sizeof(*data) * ROWS * COLUMNS);
+	int *data = memory(sizeof(*data) * ROWS * COLUMNS);
+	unsigned number = 1;
 
+	for (int i = 0; i < ROWS * COLUMNS; i++)
+		data[i] = (int)(number = number * 1664525u + 1013904223u);
 	MUST(how = H5Pcreate(H5P_DATASET_CREATE));
-	MUST(H5Pset_chunk(how, 2, chunk));
+	if (is_chunked)
+		MUST(H5Pset_chunk(how, 2, chunk));
+	if (is_deflated)
+		MUST(H5Pset_deflate(how, 6));
 	space = H5Screate_simple(2, extent, NULL);
-	MUST(set = H5Dcreate2(file, "rows", H5T_NATIVE_FLOAT, space, H5P_DEFAULT, how,
-			      H5P_DEFAULT));
-	MUST(H5Dwrite(set, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, data));
+	MUST(set = H5Dcreate2(file, "rows", H5T_NATIVE_INT, space, H5P_DEFAULT, how, H5P_DEFAULT));
+	MUST(H5Dwrite(set, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, data));
 	H5Sclose(space);
 	H5Dclose(set);
 	H5Pclose(how);
@@ -196,29 +205,56 @@ static void write_chunked(void)
 }
 
 /* One process: row after row, each across all chunks. */
-static void chunks(void)
+static void chunks(size_t cache, bool is_deflated, bool is_reopened)
 {
 	const hsize_t count[2] = {1, COLUMNS};
 	hid_t access, file, set, space, file_space;
-	float row[COLUMNS];
+	int row[COLUMNS];
 
-	write_chunked();
+	write_matrix(true, is_deflated);
 	MUST(access = H5Pcreate(H5P_DATASET_ACCESS));
-	MUST(H5Pset_chunk_cache(access, 521, job.wrong ? 1 << 20 : 8 << 20, 0.75));
+	MUST(H5Pset_chunk_cache(access, 521, cache, 0.75));
 	MUST(file = H5Fopen(job.path, H5F_ACC_RDONLY, H5P_DEFAULT));
 	MUST(set = H5Dopen2(file, "rows", access));
 	space = H5Screate_simple(2, count, NULL);
 	for (hsize_t i = 0; i < ROWS; i++) {
 		const hsize_t start[2] = {i, 0};
 
+		if (is_reopened) {
+			H5Dclose(set);
+			MUST(set = H5Dopen2(file, "rows", access));
+		}
 		file_space = block(set, start, count);
-		MUST(H5Dread(set, H5T_NATIVE_FLOAT, space, file_space, H5P_DEFAULT, row));
+		MUST(H5Dread(set, H5T_NATIVE_INT, space, file_space, H5P_DEFAULT, row));
 		H5Sclose(file_space);
 	}
 	H5Sclose(space);
 	H5Dclose(set);
 	H5Pclose(access);
 	MUST(H5Fclose(file));
+}
+
+static void columns(void)
+{
+	const hsize_t count[2] = {ROWS, job.wrong ? 1 : COLUMNS}, last = job.wrong ? 512 : 1;
+	hid_t file, set, space, file_space;
+	int *data = memory(sizeof(*data) * ROWS * COLUMNS);
+
+	write_matrix(false, false);
+	MUST(file = H5Fopen(job.path, H5F_ACC_RDONLY, H5P_DEFAULT));
+	MUST(set = H5Dopen2(file, "rows", H5P_DEFAULT));
+	space = H5Screate_simple(2, count, NULL);
+	for (hsize_t i = 0; i < last; i++) {
+		const hsize_t start[2] = {0, i};
+
+		file_space = block(set, start, count);
+		MUST(H5Dread(set, H5T_NATIVE_INT, space, file_space, H5P_DEFAULT, data));
+		H5Sclose(file_space);
+	}
+	H5Sclose(space);
+	H5Dclose(set);
+	MUST(H5Fclose(file));
+	free(data);
 }
 
 static bool run(const char *what)
@@ -234,7 +270,13 @@ static bool run(const char *what)
 	else if (!strcmp(what, "objects"))
 		objects();
 	else if (!strcmp(what, "chunks"))
-		chunks();
+		chunks(job.wrong ? 1 << 20 : 8 << 20, false, false);
+	else if (!strcmp(what, "opens"))
+		chunks(8 << 20, true, job.wrong);
+	else if (!strcmp(what, "columns"))
+		columns();
+	else if (!strcmp(what, "filter"))
+		write_matrix(true, job.wrong);
 	else
 		return false;
 	return true;
@@ -252,7 +294,8 @@ int main(int argc, char **argv)
 	job.path = argv[3];
 	job.wrong = !strcmp(argv[2], "each") || !strcmp(argv[2], "broken") ||
 		    !strcmp(argv[2], "written") || !strcmp(argv[2], "thrown") ||
-		    !strcmp(argv[2], "many");
+		    !strcmp(argv[2], "many") || !strcmp(argv[2], "single") ||
+		    !strcmp(argv[2], "deflate");
 	if (!run(argv[1])) {
 		fprintf(stderr, "%s: there is no such mistake\n", argv[1]);
 		MPI_Abort(MPI_COMM_WORLD, 2);

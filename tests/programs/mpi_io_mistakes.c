@@ -5,6 +5,7 @@
  *	hints     lost | held    a hint that is misspelt, or one that is known
  *	reopen    each | once    the file is opened for each step, or for all
  *	views     each | once    the view is set for each step, or once
+ *	pieces    small | large  a part is written in pieces of 1 KiB, or of 512 KiB
  *
  * Each rank has a part of the file of its own. */
 #include <stdbool.h>
@@ -60,6 +61,16 @@ static void sieve(bool writing)
 	pieces_view(file);
 	MPI_MUST(writing ? MPI_File_write(file, data, sizeof(data), MPI_BYTE, MPI_STATUS_IGNORE)
 			 : MPI_File_read(file, data, sizeof(data), MPI_BYTE, MPI_STATUS_IGNORE));
+	MPI_MUST(MPI_File_close(&file));
+}
+
+static void pieces(int bytes)
+{
+	MPI_File file = opened();
+
+	for (int at = 0; at < 1 << 20; at += bytes)
+		MPI_MUST(MPI_File_write_at(file, own_part(1 << 20) + at, data, bytes, MPI_BYTE,
+					   MPI_STATUS_IGNORE));
 	MPI_MUST(MPI_File_close(&file));
 }
 
@@ -121,6 +132,8 @@ static bool run(const char *what)
 		hints();
 	else if (!strcmp(what, "reopen"))
 		reopen();
+	else if (!strcmp(what, "pieces"))
+		pieces(job.wrong ? 1 << 10 : 512 << 10);
 	else if (!strcmp(what, "views"))
 		views();
 	else
@@ -138,7 +151,8 @@ int main(int argc, char **argv)
 	MPI_Comm_rank(MPI_COMM_WORLD, &job.rank);
 	MPI_Info_create(&job.info);
 	job.path = argv[3];
-	job.wrong = !strcmp(argv[2], "on") || !strcmp(argv[2], "lost") || !strcmp(argv[2], "each");
+	job.wrong = !strcmp(argv[2], "on") || !strcmp(argv[2], "lost") ||
+		    !strcmp(argv[2], "each") || !strcmp(argv[2], "small");
 	if (!run(argv[1])) {
 		fprintf(stderr, "%s: there is no such mistake\n", argv[1]);
 		MPI_Abort(MPI_COMM_WORLD, 2);

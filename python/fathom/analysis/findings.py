@@ -1,5 +1,5 @@
 """What can be concluded of a run. Each finding is a file of SQL (catalog/findings/README.md says its form); here
-they are read, asked and ranked by the seconds of run time that mending would win.
+they are read, asked, and ranked by the seconds of run time that mending would win, which the run's account bounds.
 """
 
 import os
@@ -12,17 +12,19 @@ from typing import Any
 
 import pyarrow as pa
 
+from fathom.analysis.account import CAUSES, Account, Bar, bar, prepare
 from fathom.errors import FathomError, UsageError
-from fathom.run import macros, paths
+from fathom.run import paths
 from fathom.run.store import Run, plain
 
 KEYS = ("title", "layer", "limit", "says", "lost", "sure", "fix", "seen")
-OPTIONAL = ("knob", "ompio", "needs")
+OPTIONAL = ("knob", "ompio", "needs", "causes")
 NEEDS = frozenset(("calls", "counters", "ranks", "samples"))
-SHARED = "findings_"  # files of macros that several findings stand on begin so
 MOST_CALLS = 8  # that a finding names as examples
-# What loses less than both, seconds and share of the run time, is noise and not said.
-LEAST_SECONDS, LEAST_SHARE = 0.01, 0.01
+# What loses less of the run time is noise and not said.
+LEAST_SHARE = 0.01
+# Estimates of what is won are right within this factor, where a rule says no interval.
+WITHIN = 2.0
 # Seconds that one call may take longer because its process lost the processor: the period of the kernel's shares of it.
 STALL = 0.1
 
@@ -43,6 +45,7 @@ class Rule:
     knob: str
     ompio: str  # the knob where MPI-IO is OMPIO's
     needs: frozenset[str]  # of calls, ranks, samples: the rule has nothing to say without
+    causes: frozenset[str]  # whose cells of the account its mistake fills; none: not told apart
     sql: str
 
     @property
@@ -58,6 +61,7 @@ class Finding:
     rule: Rule
     values: dict[str, Any]  # all columns of its row
     lost: float | None  # seconds of run time; null: a danger, not a loss of time
+    between: tuple[float, float] | None  # the least and the most that these seconds may be
     sure: float
     calls: list[int]  # `calls.id` of examples
     lines: list[str]  # `file:line function` that those were made from
@@ -71,6 +75,7 @@ class Findings:
     rules_asked: int
     without: dict[str, list[str]]  # what the run lacks -> names of the rules that need it
     broken: dict[str, str]  # path of a file -> what is wrong with it
+    bar: Bar  # the run's time by cause
 
 
 def _header(path: Path, text: str) -> tuple[dict[str, str], str]:
@@ -109,13 +114,18 @@ def read(path: Path) -> Rule:
         sure = -1.0
     if not 0 <= sure <= 1:
         raise UsageError(f"{path}: sure is a number from 0 to 1, not '{fields['sure']}'")
-    needs = frozenset(re.split(r"[,\s]+", fields.get("needs", "calls").strip()))
-    if needs - NEEDS:
-        raise UsageError(
-            f"{path}: needs is of {', '.join(sorted(NEEDS))}; not '{min(needs - NEEDS)}'"
-        )
+    needs = _words(path, "needs", fields.get("needs", "calls"), NEEDS)
+    causes = _words(path, "causes", fields.get("causes", ""), frozenset(CAUSES))
     words = {key: fields.get(key, "") for key in (*KEYS, "knob", "ompio") if key != "sure"}
-    return Rule(path=path, sure=sure, needs=needs - {"counters"}, sql=sql, **words)
+    return Rule(path=path, sure=sure, needs=needs - {"counters"}, causes=causes, sql=sql, **words)
+
+
+def _words(path: Path, key: str, text: str, known: frozenset[str]) -> frozenset[str]:
+    """A list of a header, of words that are known."""
+    words = frozenset(re.split(r"[,\s]+", text.strip())) - {""}
+    if unknown := words - known:
+        raise UsageError(f"{path}: {key} is of {', '.join(sorted(known))}; not '{min(unknown)}'")
+    return words
 
 
 def catalog() -> list[Path]:
@@ -153,8 +163,9 @@ def rules(words: Iterable[str], own: Path | None) -> list[Path]:
 
 
 def _check(row: dict[str, Any]) -> None:
-    if not isinstance(row["lost"], int | float | None):
-        raise UsageError(f"'lost' is a number of seconds or null, not '{row['lost']}'")
+    for name in ("lost", "low", "high"):
+        if not isinstance(row.get(name), int | float | None):
+            raise UsageError(f"'{name}' is a number of seconds or null, not '{row[name]}'")
     calls = row.get("calls")
     if calls is not None and not (
         isinstance(calls, list) and all(isinstance(call, int | None) for call in calls)
@@ -193,6 +204,11 @@ class Asked:
         return replace(rule, knob=rule.ompio) if rule.ompio and self.is_ompio else rule
 
     @cached_property
+    def account(self) -> Account:
+        """The run's seconds by cause, of which each is said once."""
+        return Account(self.run)
+
+    @cached_property
     def in_part(self) -> dict[str, Any]:
         """Are there ranks of whose `calls`, or `files`, less is known than of others'?"""
         row: dict[str, Any] = self.run.sql("from ranks_in_part()").to_pylist()[0]
@@ -206,7 +222,7 @@ class Asked:
 
     def rows(self, rule: Rule) -> list[dict[str, Any]]:
         """The rows of a rule's SQL, but for those that lose too little to be said."""
-        self.prepare(rule.sql)
+        prepare(self.run, rule.sql)
         table: pa.Table = self.run.sql(rule.sql)
         if "lost" not in table.column_names:
             raise UsageError("its SQL gives no column 'lost' (seconds)")
@@ -220,13 +236,7 @@ class Asked:
 
     def much(self, lost: float | None) -> bool:
         """Is it worth saying? A danger always is."""
-        return lost is None or lost > min(LEAST_SECONDS, LEAST_SHARE * self.seconds)
-
-    def prepare(self, sql: str) -> None:
-        """Macros that several findings stand on are worked out once, those that others need first."""
-        for macro in macros.named(sql):
-            if macro.file.startswith(SHARED) and not macro.parameters:
-                self.run.keep_macro(macro.name)
+        return lost is None or lost > LEAST_SHARE * self.seconds
 
 
 def _place(row: dict[str, Any]) -> str:
@@ -277,7 +287,9 @@ def _lines(run: Run, examples: set[int], around: Around) -> dict[int, str]:
 def _finding(rule: Rule, row: dict[str, Any]) -> Finding:
     sure = row.get("sure")
     calls = [call for call in row.get("calls") or [] if call is not None][:MOST_CALLS]
-    return Finding(rule, row, row["lost"], rule.sure if sure is None else float(sure), calls, [])
+    return Finding(
+        rule, row, row["lost"], None, rule.sure if sure is None else float(sure), calls, []
+    )
 
 
 def _habits(asked: Asked, findings: Sequence[Finding], around: Around) -> list[Finding]:
@@ -288,6 +300,52 @@ def _habits(asked: Asked, findings: Sequence[Finding], around: Around) -> list[F
         return min(STALL, max(took, default=0.0))
 
     return [one for one in findings if one.lost is None or asked.much(one.lost - stalled(one))]
+
+
+def _bounded(finding: Finding, account: Account) -> Finding:
+    """With an interval, and no more seconds than the account has for it."""
+    lost, rule, row = finding.lost, finding.rule, finding.values
+    if lost is None:
+        return finding
+    if not rule.causes:
+        lost = min(lost, account.most)
+        return replace(
+            finding, lost=lost, between=(lost / WITHIN, min(lost * WITHIN, account.most))
+        )
+    won = account.won(rule.causes, row, lost)
+    most = account.won(rule.causes, row, account.most)
+    low = row.get("low")
+    least = won / WITHIN if low is None else min(won, account.won(rule.causes, row, max(0.0, low)))
+    high = row.get("high")
+    if high is not None:
+        most = max(won, account.won(rule.causes, row, high))
+    return replace(finding, lost=won, between=(least, most))
+
+
+def _apart(asked: Asked, findings: Sequence[Finding]) -> list[Finding]:
+    """The one with the most seconds takes its cells of the account; what follows from the same ones is not said again.
+
+    A lack of processors comes first: ranks that wait for one look like much else.
+    """
+    account = asked.account
+    left = [_bounded(one, account) for one in findings]
+    apart: list[Finding] = []
+    while left:
+        left.sort(
+            key=lambda one: ("processor" not in one.rule.causes, -(one.lost or 0.0) * one.sure)
+        )
+        first = left.pop(0)
+        if not asked.much(first.lost):
+            continue
+        apart.append(first)
+        if first.lost is not None and first.rule.causes:
+            account.take(first.rule.causes, first.values, first.lost)
+            again = [one.rule.causes & first.rule.causes for one in left]
+            left = [
+                _bounded(one, account) if joined else one
+                for one, joined in zip(left, again, strict=True)
+            ]
+    return apart
 
 
 def _located(finding: Finding, lines: dict[int, str]) -> Finding:
@@ -312,12 +370,16 @@ def find(run: Run, rule_files: Sequence[Path]) -> Findings:
         except FathomError as error:
             broken[str(path)] = str(error)
     around = _around(run, _examples(conclusions))
-    conclusions = _habits(questions, conclusions, around)
+    conclusions = _apart(questions, _habits(questions, conclusions, around))
     lines = _lines(run, _examples(conclusions), around)
     # Dangers, which lose no time, come after all that does.
     ranked = sorted(
         conclusions, key=lambda finding: (-(finding.lost or 0.0), -finding.sure, finding.rule.name)
     )
     return Findings(
-        [_located(finding, lines) for finding in ranked], len(rule_files), without, broken
+        [_located(finding, lines) for finding in ranked],
+        len(rule_files),
+        without,
+        broken,
+        bar(run),
     )

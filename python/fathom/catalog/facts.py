@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from . import columns, launchers, layers, stream
+from . import columns, launchers, layers, stores, stream
 from .markdown import marked
 
 
@@ -16,6 +16,7 @@ def _whole(make: Callable[[], str]) -> Callable[[str], str]:
 #: Files of the source tree that hold facts of the catalog: each made of what it was.
 FILES: Mapping[str, Callable[[str], str]] = {
     "python/fathom/analysis/sql/layers.sql": _whole(layers.sql),
+    "python/fathom/analysis/sql/stores.sql": _whole(stores.sql),
     "runtime/core/layers.h": _whole(layers.c_header),
     "engine/select/src/layers.rs": _whole(layers.rust),
     "web/src/draw/layers.ts": _whole(layers.typescript),

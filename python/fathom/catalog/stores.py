@@ -6,19 +6,17 @@ A figure that a file lacks is that of the general store of its kind, whose inter
 from __future__ import annotations
 
 import math
+import textwrap
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .layers import PACKAGE
 from .model import CatalogError
 from .row import NAME, Row, one_of
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 KINDS: Mapping[str, str] = {
     "memory": "in the node's memory",
@@ -138,47 +136,52 @@ def by_type(file_system: str | None) -> Store:
     return known.get(name, stores()[UNKNOWN])
 
 
-def table(file_systems: Iterable[str | None] = ()) -> pa.Table:
-    """Of each known type, and of those given, a row for reads and one for writes: to be joined on type and direction.
-
-    Seconds and bytes/s, as `_low` and `_high`. `request` covers `cached` and `server`. Of a file system that is None
-    the type is empty. Null: nothing is known, or the store has no such thing (stripes, locks between clients).
-    """
-    import pyarrow as pa  # 50 ms: only where a table is asked for
-
-    known = [name for store in stores().values() for name in store.types]
-    types = dict.fromkeys([*sorted(known), *(name or "" for name in file_systems)])
-    rows = [_flat(name, direction) for name in types for direction in DIRECTIONS]
-    return pa.Table.from_pylist(rows, schema=_schema())
-
-
-#: Names of columns -> what of MOVES and CALLS is in them.
+#: Columns of the macro stores() -> what of MOVES and CALLS is in them.
 _COLUMNS = {"cached": "request.cached", "server": "request.server"} | {
     name: name for name in (*MOVES, *CALLS) if "." not in name
 }
 
 
-def _schema() -> pa.Schema:
-    import pyarrow as pa
+def sql() -> str:
+    """python/fathom/analysis/sql/stores.sql: the macros stores() and store_of(type)."""
+    spans = [f"{name}_{end}" for name in _COLUMNS for end in ("low", "high")]
+    rows = [_as_sql(store, direction) for store in stores().values() for direction in DIRECTIONS]
+    columns = _wrapped(", ".join(["store", "kind", "direction", *spans, *LAYOUT]))
+    types = [
+        f"('{name}', '{store.name}')" for store in stores().values() for name in sorted(store.types)
+    ]
+    return f"""\
+-- What accesses cost on a file system: made from catalog/stores by `make facts`.
 
-    spans = [f"{name}_{end}" for name in ("request", *_COLUMNS) for end in ("low", "high")]
-    return pa.schema(
-        [(name, pa.string()) for name in ("type", "store", "kind", "direction")]
-        + [(name, pa.float64()) for name in spans]
-        + [(name, pa.int64()) for name in LAYOUT]
-    )
+-- Each store and direction: seconds and bytes/s, as the ends of intervals (docs/stores.md); null: not known, or none.
+create or replace macro stores() as table
+select * from (values
+	{f",{_BREAK}".join(rows)}
+) as t ({columns});
+
+-- The store of a file system, by its type; of an unknown one or none the general one of networks.
+create or replace macro store_of(type) as
+coalesce((select any_value(store) from (values
+	{f",{_BREAK}".join(types)}
+) as t (name, store) where name = lower(type)), '{UNKNOWN}');
+"""
 
 
-def _flat(file_system: str, direction: str) -> dict[str, Any]:
-    store = by_type(file_system)
-    row: dict[str, Any] = {
-        "type": file_system, "store": store.name, "kind": store.kind, "direction": direction,
-    }  # fmt: skip
-    for column, of in _COLUMNS.items():
+_BREAK = "\n\t"
+
+
+def _as_sql(store: Store, direction: str) -> str:
+    values = [f"'{store.name}'", f"'{store.kind}'", f"'{direction}'"]
+    for of in _COLUMNS.values():
         figure = store.figure(of, direction if of in MOVES else "")
-        row |= {f"{column}_low": figure and figure.low, f"{column}_high": figure and figure.high}
-    row["request_low"], row["request_high"] = row["cached_low"], row["server_high"]
-    return row | {name: store.default(name) for name in LAYOUT}
+        values += [f"{figure.low:g}", f"{figure.high:g}"] if figure else ["null::double"] * 2
+    numbers = (store.default(name) for name in LAYOUT)
+    values += ["null::bigint" if number is None else f"{number}::bigint" for number in numbers]
+    return _wrapped(f"({', '.join(values)})")
+
+
+def _wrapped(text: str) -> str:
+    return "\n\t\t".join(textwrap.wrap(text, 140, break_long_words=False))
 
 
 def load_stores(paths: Iterable[Path]) -> Mapping[str, Store]:

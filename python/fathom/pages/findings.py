@@ -58,6 +58,7 @@ def as_json(finding: Finding) -> dict[str, Any]:
         "layer": rule.layer,
         "says": sentence(rule.says, finding.values),
         "lost_seconds": finding.lost,
+        "lost_between_seconds": finding.between and list(finding.between),
         "sure": finding.sure,
         "fix": sentence(rule.fix, finding.values),
         "knob": sentence(rule.knob, finding.values) or None,
@@ -72,9 +73,9 @@ def as_json(finding: Finding) -> dict[str, Any]:
 def _print(number: int, finding: Finding) -> None:
     rule = finding.rule
     lost = "danger" if finding.lost is None else numbers.seconds(finding.lost)
-    heading(
-        f"\n{number}. {lost}: {rule.title} ({rule.layer}, {numbers.percent(finding.sure)} sure)"
-    )
+    between = " to ".join(map(numbers.seconds, finding.between or ()))
+    about = [between, rule.layer, f"{numbers.percent(finding.sure)} sure"]
+    heading(f"\n{number}. {lost}: {rule.title} ({', '.join(filter(None, about))})")
     emphasised("   ", sentence(rule.says, finding.values))
     emphasised("   do    ", sentence(rule.fix, finding.values))
     if knob := sentence(rule.knob, finding.values):
@@ -84,7 +85,7 @@ def _print(number: int, finding: Finding) -> None:
 
 
 # What a page has room for.
-WORST = 4
+WORST = 3
 
 
 def complain(findings: Findings) -> None:
@@ -114,6 +115,7 @@ def print_worst(findings: Findings | None, name: str) -> None:
         emphasised(
             f"{lost:>9}  ", f"{finding.rule.title}. {sentence(finding.rule.says, finding.values)}"
         )
+        emphasised(f"{'do':>9}  ", sentence(finding.rule.fix, finding.values))
 
 
 def not_asked(findings: Findings) -> list[str]:

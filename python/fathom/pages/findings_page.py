@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Iterable
 
+from fathom.analysis.account import CAUSES
 from fathom.analysis.findings import Rule, catalog, read
 from fathom.text import numbers
 
@@ -19,11 +20,21 @@ What `fathom show RUN --findings` concludes, in the order of the layer where it 
 This page is made from the headers in [catalog/findings](../catalog/findings/README.md).
 `tests/findings/NAME.toml` names two programs for each: one makes the mistake, one does the same work well.
 
-- The store's cost is learnt from the run's own calls ([`store_costs()`](macros.md)).
+- Each second of the program's own I/O calls belongs to one cause: the run's *account* ([`account()`](macros.md)).
+- A finding takes the cells of the account that its mistake fills, never more seconds than are in them.
+  Two findings never take the same second, so what follows from the first is not said again.
+- Seconds are of run time: those of the slowest process, before and after. They have an interval and a best value.
+- What an access costs is learnt from the run's own calls, else it is the [catalog's](stores.md).
 - The percentage says how sure a finding is. What to *do* differs from run to run where it is not said here.
 - `half` is the size at which the store spends as long waiting as moving the bytes.
-- A loss below 10 ms and below 1 % of the run time is left out.
+- A loss below 1 % of the run time is left out.
   So is one that only its longest call explains: a busy machine can make a call 100 ms longer.
+
+## Causes
+
+| cause | what it is |
+|---|---|
+{causes}
 """
 ORDER = ("hdf5", "netcdf", "pnetcdf", "mpiio", "posix", "stdio", "aio")
 
@@ -49,6 +60,8 @@ def _entry(rule: Rule) -> str:
         lines.append(f"- **knob** {_plain(rule.knob)}")
     if rule.ompio:
         lines.append(f"- **knob of OMPIO** {_plain(rule.ompio)}")
+    if rule.causes:
+        lines.append(f"- **causes** {', '.join(cause for cause in CAUSES if cause in rule.causes)}")
     lines.append(f"- **source** {_plain(rule.seen)}")
     return "\n".join(lines) + "\n"
 
@@ -59,7 +72,8 @@ def _place(layer: str) -> tuple[int, str]:
 
 def page(rules: Iterable[Rule]) -> str:
     """The page, in Markdown."""
-    parts = [INTRODUCTION]
+    causes = "\n".join(f"| {cause} | {means} |" for cause, means in CAUSES.items())
+    parts = [INTRODUCTION.format(causes=causes)]
     layer = ""
     for rule in sorted(rules, key=lambda one: (_place(one.layer), one.name)):
         if rule.layer != layer:

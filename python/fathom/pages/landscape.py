@@ -67,6 +67,8 @@ RANKING = (
 LOST = (
     Column("lost", "lost_seconds", numbers.seconds),
     Column("most by", "lost_by", text, right=False),
+    Column("cause", "cause", text, right=False),
+    Column("takes", "cause_seconds", numbers.seconds),
 )
 COMMANDS = _cells(("command",))
 WHO = _cells(("time by", "bytes by", "layers", "MPI-IO functions"))

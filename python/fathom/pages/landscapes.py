@@ -99,12 +99,16 @@ def _program(run: Run) -> str:
 
 
 def _lost(run: Run) -> dict[str, Any]:
-    """Findings overlap, so what can be had back is at least the largest of them."""
-    ranked = findings.find(run, findings.rules([], findings.own_folder())).conclusions
-    most = next((finding for finding in ranked if finding.lost), None)
+    """What the largest finding would win, and the cause that took the slowest process most of its I/O."""
+    found = findings.find(run, findings.rules([], findings.own_folder()))
+    most = next((finding for finding in found.conclusions if finding.lost), None)
+    causes = found.bar.slowest.causes if found.bar.slowest else {}
+    cause = max(causes, key=lambda name: causes[name], default=None)
     return {
         "lost_seconds": most.lost if most else 0.0,
         "lost_by": most.rule.title if most else None,
+        "cause": cause,
+        "cause_seconds": causes[cause] if cause else 0.0,
     }
 
 

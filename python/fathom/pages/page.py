@@ -9,12 +9,13 @@ import pyarrow as pa
 
 from fathom.analysis import Source, ranklist, summary
 from fathom.analysis import findings as conclusions
+from fathom.analysis.account import Bar
 from fathom.analysis.findings import Findings
 from fathom.analysis.part import HEAT_OF_ALL, in_part, is_all_own
 from fathom.analysis.when import Line
 from fathom.analysis.when import lines as heat_lines
 from fathom.cache.statements import CachedStatements
-from fathom.pages import answers, findings, heat
+from fathom.pages import account, answers, findings, heat
 from fathom.pages.part import Page, Part
 from fathom.pages.sections import PARTS
 from fathom.run import cost
@@ -123,6 +124,14 @@ def _print_answers(by_question: Sequence[tuple[str, Sequence[str]]]) -> None:
             emphasised(question.ljust(wide) if number == 0 else " " * wide, line)
 
 
+def _print_account(bar: Bar) -> None:
+    lines = account.paint(bar, columns() - 1)
+    if lines:
+        heading(f"\n{account.title(bar)}")
+    for line in lines:
+        print(line)
+
+
 def _print_heat(page: Page, lines: Sequence[Line], of_all: bool) -> None:
     facts = page.answers
     unit = facts.ranks.unit
@@ -149,8 +158,10 @@ def _blocks(page: Page, top: int) -> Iterator[Callable[[], None]]:
     if page.table("layers").num_rows == 0:
         yield partial(_print_nothing, _why_nothing(page))
     else:
-        yield partial(_print_answers, answers.sentences(page.answers, page.name, page.manifest))
+        if page.findings:
+            yield partial(_print_account, page.findings.bar)
         yield partial(findings.print_worst, page.findings, page.name)
+        yield partial(_print_answers, answers.sentences(page.answers, page.name, page.manifest))
         if page.answers.when.source != "span":
             of_all = page.answers.when.source == "heat" and not is_all_own(page.source)
             yield partial(_print_heat, page, heat_lines(page.source), of_all)
@@ -204,6 +215,7 @@ def content(page: Page, top: int | None) -> dict[str, Any]:
         "run": {key: value for key, value in page.runs.items() if key != "configuration"},
         "in_part": in_part(page.source, page.manifest),
         "answers": _answers_json(page, top),
+        "account": page.findings and account.as_json(page.findings.bar),
         "findings": page.findings
         and [findings.as_json(finding) for finding in page.findings.conclusions[:top]],
         **tables,

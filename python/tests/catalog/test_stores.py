@@ -14,17 +14,15 @@ from fathom.catalog.stores import (
     CALLS,
     DIRECTIONS,
     KINDS,
-    LAYOUT,
     MOVES,
     Figure,
     Store,
     by_type,
     load_stores,
     stores,
-    table,
 )
 from fathom.pages.stores_page import page
-from fathom.run import paths
+from fathom.run import macros, paths
 
 FILES = sorted((paths.SOURCE_TREE / "catalog" / "stores").glob("*.toml"))
 STORE = """
@@ -223,32 +221,32 @@ def test_what_the_packer_takes_for_a_network_is_one() -> None:
     assert {name: known.get(name) for name in names} == dict.fromkeys(names, "network")
 
 
-def test_the_table_joins_files() -> None:
-    files = [("a", "lustre"), ("b", "ext4"), ("c", "strange"), ("d", None)]
-    costs = table(name for _, name in files)
-    joined = (
-        duckdb.connect()
-        .execute("""
-        select path, store, kind, direction, request_low, request_high, stripe_bytes
-        from (values ('a', 'lustre'), ('b', 'ext4'), ('c', 'strange'), ('d', null)) as f(path, file_system)
-        join costs on costs.type = coalesce(f.file_system, '') and direction = 'write'
+def test_the_macros_join_files() -> None:
+    connection = duckdb.connect()
+    joined = macros.execute(
+        connection,
+        """
+        select path, s.* from (values ('a', 'lustre'), ('b', 'EXT4'), ('c', 'strange'), ('d', null)) as f(path, type)
+        join stores() as s on s.store = store_of(f.type) and s.direction = 'write'
         order by path
-    """)
-        .fetchall()
+    """,
     )
-    assert [row[:3] for row in joined] == [
+    rows = [
+        dict(zip((one[0] for one in joined.description or ()), row, strict=True))
+        for row in joined.fetchall()
+    ]
+    assert [(row["path"], row["store"], row["kind"]) for row in rows] == [
         ("a", "lustre", "network"),
         ("b", "ext4", "local"),
         ("c", "network", "network"),
         ("d", "network", "network"),
     ]
-    lustre = joined[0]
-    assert lustre[4] == low("lustre", "request.cached", "write")
-    assert lustre[5] == high("lustre", "request.server", "write")
-    assert lustre[6] == stores()["lustre"].default("stripe_bytes")
-    keys = [(row["type"], row["direction"]) for row in costs.to_pylist()]
-    assert len(set(keys)) == len(keys)
-    assert {name for name in costs.column_names if name in LAYOUT} == set(LAYOUT)
+    for row in rows:
+        for of in ("request.cached", "request.server", "rate"):
+            figure = stores()[row["store"]].figure(of, "write")
+            name = of.removeprefix("request.")
+            assert figure and (row[f"{name}_low"], row[f"{name}_high"]) == (figure.low, figure.high)
+    assert rows[0]["stripe_bytes"] == stores()["lustre"].default("stripe_bytes")
 
 
 def test_it_loads_without_what_is_slow() -> None:

@@ -189,7 +189,9 @@ union all
 select id, process, file, layer, file_offset, file_offset + bytes, kind = 'write', start, start + duration
 from calls
 where kind in ('read', 'write') and bytes > 0 and error = 0 and state = 'done' and file_offset is not null and layer = 'mpiio'
-	and (selection is null or selection not in (select selection from selections where not exact or blocks <> 1 or (period <> 0 and period <> total)));
+	and (selection is null or selection not in (select selection from selections where not exact or blocks <> 1 or (period <> 0 and period <> total)))
+	-- What a library moves when a definition ends it orders itself.
+	and (own is null or own not in (select id from enddefs()));
 
 -- Most opens that began in any second, of files by POSIX and C streams. Calls in full are told one by one. Those in counters only: the first of a
 -- key is known, and the last ended at its end; the others are taken to lie evenly between. `counted`: how many are known so.

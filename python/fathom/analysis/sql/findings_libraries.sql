@@ -138,28 +138,29 @@ select e.*, c.op, c.kind as caller, c.object, c.size as asked
 from each as e left join caller as c on c.id = e.call;
 
 -- Calls of a netCDF library that end a definition. A table, so that the database knows how few they are before it joins them with all calls.
--- Columns: id, op.
+-- Columns: id, op, duration (ns).
 create or replace macro enddefs() as table
-select id, op
+select id, op, duration
 from calls
 where layer in ('netcdf', 'pnetcdf') and op in ('nc_enddef', 'nc__enddef', 'ncmpi_enddef', 'ncmpi__enddef');
 
 -- Data that a netCDF library moved when a definition ended: classic form, by system calls or by MPI-IO. (What is in HDF5's form has
--- HDF5's calls between: driver_transfers().) Columns: id, op, process, file, read, written (bytes), time (ns), calls.
+-- HDF5's calls between: driver_transfers().) Columns: id, op, process, file, read, written (bytes), time (ns, of the
+-- call that ended it), calls.
 create or replace macro definitions() as table
 with moved as (
-	select d.id, d.op, c.process, c.file, c.kind, c.bytes, c.duration as time, c.id as worst
+	select d.id, d.op, d.duration as whole, c.process, c.file, c.kind, c.bytes, c.id as worst, c.duration as took
 	from calls as c join enddefs() as d on c.parent = d.id
 	where c.layer = 'posix' and c.kind in ('read', 'write') and c.file is not null
 	union all
-	select d.id, d.op, t.process, t.file, t.kind, t.moved, t.io, t.id from transfers() as t join enddefs() as d on t.parent = d.id
+	select d.id, d.op, d.duration, t.process, t.file, t.kind, t.moved, t.id, t.io from transfers() as t join enddefs() as d on t.parent = d.id
 )
 select
 	id, op, process, file,
 	coalesce(sum(bytes) filter (kind = 'read'), 0)::hugeint as read,
 	coalesce(sum(bytes) filter (kind = 'write'), 0)::hugeint as written,
-	sum(time)::hugeint as time,
-	max_by(worst, time, 2) as calls
+	any_value(whole) as time,
+	max_by(worst, took, 2) as calls
 from moved
 group by id, op, process, file;
 

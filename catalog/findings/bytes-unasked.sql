@@ -1,0 +1,62 @@
+-- title:  More bytes moved than the program asked for
+-- layer:  hdf5
+-- limit:  a library's reads or writes of a file moved twice the bytes that the program asked for in that direction, and a MiB more
+-- says:   {path}: {asked:size} asked for, {moved:size} {what}, {times:times} as much; {seconds:seconds} of the slowest process went to bytes that
+--   nobody asked for{layout}
+-- lost:   what moving the bytes that nobody asked for took the slowest process
+-- sure:   0.6
+-- fix:    {fix}
+-- needs:  counters
+-- causes: needless, requests, unexplained, contention
+-- seen:   h5py users: columns of a contiguous dataset; HDF5 User's Guide, H5Pset_sieve_buf_size; Thakur, Gropp, Lusk 1999 (data sieving)
+with asked as (
+	select file, direction(kind, op) as way, sum(bytes)::double as bytes
+	from own_counters()
+	where direction(kind, op) is not null and is_library(layer) and file is not null
+	group by all
+),
+moved as (
+	select file, kind as way, sum(bytes)::double as bytes, sum(calls - errors) as n
+	from counters
+	where kind in ('read', 'write') and reaches_storage(layer, enclosing_layer) and enclosing_layer is not null
+	group by all
+),
+cells as (
+	select file, direction(kind, op) as way, process, sum(time) filter (cause = 'needless') / 1e9 as seconds from account() where file is not null group by all
+),
+worst as (
+	select file, way, max(seconds) as seconds from cells group by all having max(seconds) > 0
+),
+contiguous as (
+	select file, bool_or(value = 'contiguous') as contiguous, bool_or(value = 'chunked') as chunked
+	from hints_in_force join objects using (object, file) where key = 'layout' group by file
+),
+python as (
+	select coalesce(bool_or(regexp_matches(exe, 'python[0-9.]*$')), false) as python from processes
+)
+select
+	p.place as path,
+	list(a.file) as cell_files,
+	a.way as cell_way,
+	if(a.way = 'read', 'read', 'written') as what,
+	sum(a.bytes) as asked,
+	sum(m.bytes) as moved,
+	sum(m.bytes) / sum(a.bytes) as times,
+	max(w.seconds) as seconds,
+	if(bool_or(c.contiguous), '; its datasets are contiguous', '') as layout,
+	case
+		when not bool_or(c.contiguous or c.chunked)
+			then 'larger pieces, or a collective call; MPI-IO: romio_ds_read, romio_ds_write = disable where pieces lie far apart'
+		when not bool_or(c.contiguous) then 'chunks of the shape that is read or written at once, or a chunk cache that holds them: '
+			|| if(any_value(python.python), 'chunks=, rdcc_nbytes= of h5py.File', 'H5Pset_chunk, H5Pset_chunk_cache')
+		when any_value(python.python) then 'read a block into memory and work on that (a = dset[:, i:j]), or store it in chunks of the shape that is read '
+			|| '(create_dataset(chunks=...)): HDF5 reads its sieve buffer of 64 KiB for each piece'
+		else 'one H5Dread of a block instead of many of its columns, or chunks of the shape that is read (H5Pset_chunk): HDF5 reads its sieve buffer '
+			|| '(H5Pset_sieve_buf_size, 64 KiB) for each piece'
+	end as fix,
+	max(w.seconds) as lost,
+	[]::ubigint[] as calls
+from asked as a join moved as m using (file, way) join worst as w using (file, way) join places() as p on p.file = a.file
+	left join contiguous as c on c.file = a.file, python
+where m.bytes > 2 * a.bytes and a.bytes > 0 and m.bytes - a.bytes > 1048576
+group by p.place, a.way

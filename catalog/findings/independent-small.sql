@@ -1,0 +1,68 @@
+-- title:  Small independent accesses of ranks to one file
+-- layer:  mpiio
+-- limit:  several ranks read or write one file by independent calls of MPI-IO. They have 256 KiB on average at most, and a rank makes 256
+--   and more, so they could be fewer and larger
+-- says:   {path}: {n:count} independent {what}s of {size:size} on average by {ranks:count} ranks took the slowest {seconds:seconds}, of which {store:seconds}
+--   at the storage; the store needs about {after:seconds} for as many bytes
+-- lost:   these calls of the slowest rank, less what all their bytes take at the rate of the file's servers. Its own bytes take at least
+--   what the rate of one process allows. The interval is that of the rates
+-- sure:   0.7
+-- fix:    larger pieces, gathered in memory; or one collective call for all of a step. These are MPI_File_{what}_all; HDF5: H5Pset_dxpl_mpio
+--   collective; h5py: with dset.collective; netCDF: NC_COLLECTIVE; PnetCDF: the _all calls{stripes}
+-- needs:  counters
+-- causes: requests, contention, locks, needless, library, unexplained, transfer
+-- seen:   Thakur, Gropp, Lusk 1999; Bez et al. 2023 (AIIO): openPMD, 1,023 s independent, 741 s collective
+with each as (
+	select c.file, c.process, c.kind, sum(c.calls - c.errors) as n, sum(c.bytes) as bytes, sum(c.time) / 1e9 as seconds
+	from counters as c
+	where c.layer = 'mpiio' and c.kind in ('read', 'write') and c.file is not null
+		and (c.layer, c.op) not in (select (o.layer, o.op) from account_collectives() as o) and c.bytes > 0 and c.calls > c.errors
+	group by all
+),
+file as (
+	select
+		file, kind as what, count(*) as ranks, sum(n)::hugeint as n, sum(bytes)::hugeint as bytes, max(bytes) as most, max(seconds) as seconds
+	from each
+	group by file, kind
+	having count(*) > 1 and sum(bytes) < 262144 * sum(n) and max(n) >= 256
+),
+-- What the account has of them, of the slowest process.
+cells as (
+	select file, direction(kind, op) as what, process, sum(time) / 1e9 as seconds, sum(time) filter (is_system(layer)) / 1e9 as store
+	from account()
+	where not collective and layer in ('mpiio', 'posix') and file in (select file from file)
+	group by all
+),
+slowest as (
+	select file, what, max(seconds) as cells, arg_max(store, seconds) as store from cells group by file, what
+),
+stripe as (
+	select file, max(try_cast(value as bigint)) as stripes from hints_in_force where key = 'striping_factor' and source = 'in force' group by file
+),
+priced as (
+	select
+		f.*, s.cells, coalesce(s.store, 0) as store, t.stripes, p.place as path,
+		greatest(most * e.per_byte, bytes * e.served / coalesce(t.stripes, 1)) as after,
+		greatest(most * e.per_byte_low, bytes * e.served_low / coalesce(t.stripes, 1)) as least_after,
+		greatest(most * e.per_byte_high, bytes * e.served_high / coalesce(t.stripes, 1)) as most_after
+	from file as f join slowest as s using (file, what) join places() as p using (file)
+		join account_references() as e on e.file = f.file and e.kind = f.what left join stripe as t on t.file = f.file
+)
+select
+	path,
+	[file] as cell_files,
+	what as cell_way,
+	what,
+	n,
+	ranks,
+	bytes / n as size,
+	seconds,
+	store,
+	after,
+	if(stripes < ranks // 8, format('. More stripes than {}, too: as many servers work at once', stripes), '') as stripes,
+	greatest(0, cells - most_after) as low,
+	cells - after as lost,
+	cells - least_after as high,
+	[]::ubigint[] as calls
+from priced
+where lost > 0

@@ -1,0 +1,163 @@
+"""The account of a run: which cause took the seconds of the program's own I/O calls, and what is won without them.
+
+Each process's cells (cause, layer, function, file) add up to the time of its own I/O calls (analysis/sql/account.sql).
+A finding takes the cells that its mistake fills: what is won is the slowest process's time before and after.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from fathom.run import macros
+from fathom.run.store import Run
+
+#: Causes in the order in which they rule each other out -> what they are.
+CAUSES = {
+    "processor": "waiting for a processor, with ranks that share it",
+    "start-up": "what the run-time does for itself",
+    "waiting": "in a collective call, until the last rank came",
+    "exchange": "ranks sent each other data inside the library",
+    "library": "the library's own work: filters, conversion, copies",
+    "names": "opens, closes, stats, removals",
+    "sync": "syncs and flushes",
+    "locks": "file locks",
+    "needless": "bytes that nobody asked for",
+    "requests": "requests beyond their bytes: too many, too small",
+    "contention": "more than such an access costs alone",
+    "transfer": "the bytes asked for, at the store's rate",
+    "unexplained": "not explained",
+}
+#: Macros of these files are worked out once for each run.
+KEPT = ("account", "findings_")
+
+
+@dataclass(frozen=True)
+class Share:
+    """The I/O of one process by cause."""
+
+    process: int
+    rank: int | None
+    seconds: float
+    causes: dict[str, float]  # seconds, in the order of CAUSES; without those of none
+
+
+@dataclass(frozen=True)
+class Bar:
+    """Where the run's time went."""
+
+    run_seconds: float
+    slowest: Share | None  # None: no I/O call was timed
+    median: Share | None
+    references: list[str]  # where the price of an access is from: run, catalog
+
+
+@dataclass(frozen=True)
+class Won:
+    """Seconds of run time: an interval, and one value."""
+
+    low: float
+    best: float
+    high: float
+
+
+def prepare(run: Run, sql: str) -> None:
+    """Macros that several statements stand on are worked out once, those that others need first."""
+    for macro in macros.named(sql):
+        if macro.file.startswith(KEPT) and not macro.parameters:
+            run.keep_macro(macro.name)
+
+
+class Account:
+    """The cells of a run, from which findings take theirs."""
+
+    def __init__(self, run: Run) -> None:
+        """All cells are there."""
+        self.run = run
+        prepare(run, "account() waited_for_others()")
+        run.keep("account_left", "from account()")
+
+    @cached_property
+    def most(self) -> float:
+        """Seconds of I/O of the slowest process."""
+        row = self.run.sql(
+            "select max(t) / 1e9 as s from (select sum(time) as t from account() group by process)"
+        )
+        return float(row["s"][0].as_py() or 0)
+
+    def _is_taken(self, causes: frozenset[str], row: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        """A condition on cells: these causes, of the files and the direction that a finding's row names."""
+        text, values = "list_contains($causes, cause)", {"causes": sorted(causes)}
+        if row.get("cell_files") is not None:
+            text += " and list_contains($files, file)"
+            values["files"] = row["cell_files"]
+        if row.get("cell_way") is not None:
+            text += " and coalesce(direction(kind, op), $way) = $way"
+            values["way"] = row["cell_way"]
+        return text, values
+
+    def won(self, causes: frozenset[str], row: dict[str, Any], lost: float) -> float:
+        """Seconds of run time won where the process with the most of such cells does not spend `lost` of theirs.
+
+        They are never more than is in them.
+        """
+        condition, values = self._is_taken(causes, row)
+        found = self.run.sql(
+            f"""with each as (
+                select process, sum(time) / 1e9 as io, coalesce(sum(time) filter ({condition}), 0) / 1e9 as cells
+                from account_left group by process
+            ), part as (select least(1, $lost / nullif(max(cells), 0)) as part from each),
+            waiting as (select median(waited) / 1e9 as waited from waited_for_others())
+            select max(io) - max(io - cells * part) as together, max(cells * part) as alone,
+                arg_max(io, cells) >= max(io) / 2 as is_slow, any_value(waited) as waited
+            from each, part, waiting""",
+            lost=lost,
+            **values,
+        ).to_pylist()[0]
+        together, alone = found["together"] or 0.0, found["alone"] or 0.0
+        if found["is_slow"]:
+            return together
+        # Others may wait for one who does less I/O than they do, though not in calls of I/O.
+        waited = (alone - together) / 2 if found["waited"] is None else found["waited"]
+        return together + min(alone - together, waited)
+
+    def take(self, causes: frozenset[str], row: dict[str, Any], lost: float) -> None:
+        """Takes them: what follows from the same cells is not said again."""
+        condition, values = self._is_taken(causes, row)
+        self.run.connection.execute(
+            f"""update account_left set time = time * (1 - (
+                select coalesce(least(1, $lost / nullif(max(cells), 0)), 0)
+                from (
+                    select coalesce(sum(time) filter ({condition}), 0) / 1e9 as cells
+                    from account_left group by process
+                )
+            )) where {condition}""",
+            {"lost": lost, **values},
+        )
+
+
+def _share(run: Run, process: int) -> Share:
+    rows = run.sql(
+        "select cause, sum(time) / 1e9 as seconds, any_value(p.rank) as rank"
+        " from account() as a left join processes as p using (process) where process = $process group by cause",
+        process=process,
+    ).to_pylist()
+    by_cause = {row["cause"]: row["seconds"] for row in rows}
+    causes = {cause: by_cause[cause] for cause in CAUSES if by_cause.get(cause)}
+    return Share(process, rows[0]["rank"], sum(causes.values()), causes)
+
+
+def bar(run: Run) -> Bar:
+    """The run's time by cause, for the slowest process and the median one of those that did I/O."""
+    prepare(run, "account()")
+    order = run.sql(
+        "select process from account() group by process order by sum(time) desc, process"
+    )["process"].to_pylist()
+    seconds = run.sql("select duration / 1e9 as s from runs")["s"][0].as_py()
+    learnt = run.sql(
+        "select distinct learnt from account_references() as r join account() as a using (file) order by learnt desc"
+    )["learnt"].to_pylist()
+    slowest = _share(run, order[0]) if order else None
+    median = _share(run, order[len(order) // 2]) if len(order) > 1 else None
+    return Bar(seconds, slowest, median, learnt)

@@ -1,0 +1,391 @@
+-- The account: where the seconds of the program's own I/O calls went. Each belongs to one cause, and the cells add up to the I/O time of each process.
+
+-- Keys of counters that lie in the program's own I/O: its own calls, and those below them. What a library asked of MPI is one key,
+-- whatever is below. Columns: those of counters, `file` -1 where there is none, and `own` (made by the program itself).
+create or replace macro account_keys() as table
+with each as materialized (
+	select
+		c.process, c.thread_class, coalesce(c.file, -1)::bigint as file, c.layer, c.op, c.kind, c.enclosing_layer, c.enclosing,
+		is_outermost(c.enclosing_layer, c.enclosing) as own,
+		sum(c.calls)::bigint as calls, sum(c.errors)::bigint as errors, sum(coalesce(c.bytes, 0))::hugeint as bytes, sum(c.time)::double as time
+	from counters as c left join files as f using (file)
+	where is_own_layer(c.layer, c.kind) and is_outermost(c.enclosing_layer, c.enclosing) and is_file(f.kind, f.path, f.file_system)
+		or c.layer not in ('fathom', 'user', 'threads', 'server', 'disk')
+			and (is_library(c.enclosing_layer) or is_system(c.enclosing_layer) or is_store(c.enclosing_layer))
+			and not is_communication(c.enclosing_layer, c.enclosing)
+	group by all
+),
+-- A call below one that is not there (left out as not the program's) is not either.
+there as (
+	select distinct process, thread_class, layer, op from each
+)
+select each.*
+from each
+where own or (process, thread_class, enclosing_layer, enclosing) in (select (process, thread_class, layer, op) from there);
+
+-- Time of each key that no call below it explains (`rest`, ns): they add up to the own calls' time of each process. Calls below are on the same
+-- file, or are spread over all that their caller's function was on. Where calls below took longer than those above (logs that
+-- only know sums), the process's others give it.
+create or replace macro account_rests() as table
+with keys as materialized (from account_keys()),
+below as (
+	select process, thread_class, enclosing_layer as layer, enclosing as op, file, sum(time) as time
+	from keys
+	where not own
+	group by all
+),
+above as (
+	select process, thread_class, layer, op, file, sum(time) as time from keys group by all
+),
+-- What is below on files that the function was not called on.
+spread as (
+	select b.process, b.thread_class, b.layer, b.op, sum(b.time) as time
+	from below as b left join above as a using (process, thread_class, layer, op, file)
+	where a.op is null
+	group by all
+),
+function as (
+	select process, thread_class, layer, op, sum(time) as time from above group by all
+),
+held as (
+	select
+		a.*,
+		coalesce(b.time, 0) + coalesce(s.time * if(f.time > 0, a.time / f.time, 1 / count(*) over (partition by a.process, a.thread_class, a.layer, a.op)), 0)
+			as inside
+	from above as a left join below as b using (process, thread_class, layer, op, file)
+		left join spread as s using (process, thread_class, layer, op) left join function as f using (process, thread_class, layer, op)
+),
+raw as (
+	select
+		k.*,
+		k.time - coalesce(h.inside * if(h.time > 0, k.time / h.time, 1 / count(*) over (partition by k.process, k.thread_class, k.layer, k.op, k.file)), 0)
+			as difference
+	from keys as k left join held as h using (process, thread_class, layer, op, file)
+),
+-- What is missing in some is taken from libraries first, then from all.
+short as (
+	select
+		process,
+		-sum(least(0, difference)) as missing,
+		coalesce(sum(greatest(0, difference)) filter (is_library(layer)), 0) as of_libraries,
+		coalesce(sum(greatest(0, difference)) filter (not is_library(layer)), 0) as of_others
+	from raw
+	group by process
+)
+select
+	raw.* exclude (difference),
+	greatest(0, difference) * case
+		when missing = 0 then 1
+		when is_library(layer) then greatest(0, 1 - missing / nullif(of_libraries, 0))
+		when missing > of_libraries then 1 - (missing - of_libraries) / nullif(of_others, 0)
+		else 1
+	end as rest
+from raw join short using (process);
+
+-- Functions that all ranks of a file call together. A log of Darshan has functions of one kind as one: what most of its calls were.
+create or replace macro account_collectives() as table
+select layer, op, any_value(kind) as kind
+from (
+	select layer, op, kind, true as collective, 1 as calls from ops where collective
+	union all
+	select t.layer, t.op, t.kind, coalesce(f.collective, false), t.calls from tops as t join ops as f on f.layer = t.layer and f.op = t.label
+	where t.what = 'function' and is_library(t.layer)
+)
+group by layer, op
+having coalesce(sum(calls) filter (collective), 0) > 0.5 * sum(calls);
+
+-- How long each process waited in MPI-IO's collective functions until the last rank came, ns, by file.
+create or replace macro account_waits() as table
+select c.process, c.layer, c.op, coalesce(c.file, -1)::bigint as file, sum(greatest(0, least(k.last_enter, c.start + c.duration) - c.start))::double as waited
+from calls as c join collectives as k using (collective)
+where c.layer = 'mpiio'
+group by all
+having waited > 0;
+
+-- The same as account_rests() by process, function and file, in ns. What libraries asked of MPI stands beside it (`communicated`). What
+-- both hold of waiting for the last rank to come is `waited` and `waited_outside`.
+create or replace macro account_functions() as table
+with rests as (from account_rests()),
+function as (
+	select
+		process, layer, op, kind, file, own, enclosing_layer, enclosing, sum(calls) as calls, sum(errors) as errors, sum(bytes) as bytes, sum(time) as time,
+		sum(rest) as rest
+	from rests
+	where layer <> 'mpi'
+	group by all
+),
+talk as (
+	select process, enclosing_layer as layer, enclosing as op, sum(rest) as time from rests where layer = 'mpi' group by all
+),
+wait as (from account_waits()),
+shared as (
+	select
+		f.*, f.time / nullif(sum(f.time) over of_function, 0) as share, 1 / count(*) over of_function as even,
+		f.time / nullif(sum(f.time) over of_file, 0) as share_of_file
+	from function as f
+	window of_function as (partition by process, layer, op), of_file as (partition by process, layer, op, file)
+),
+told as (
+	select s.* exclude (share, even, share_of_file), coalesce(t.time * coalesce(share, even), 0) as communicated, coalesce(w.waited * share_of_file, 0) as waiting
+	from shared as s left join talk as t using (process, layer, op) left join wait as w using (process, layer, op, file)
+)
+select
+	* exclude (waiting),
+	least(waiting, communicated) as waited,
+	least(greatest(0, waiting - communicated), rest) as waited_outside
+from told;
+
+-- Files whose syncs have no seconds of their own, as in logs of Darshan: those are in its writes', of which there are at most four for a sync.
+create or replace macro account_silent() as table
+select file
+from counters
+where kind in ('sync', 'write') and is_system(layer) and file is not null
+group by file
+having sum(time) filter (kind = 'sync') = 0 and 4 * sum(calls) filter (kind = 'sync') >= sum(calls) filter (kind = 'write');
+
+-- What an access costs when nobody is in its way, of each file and direction, with the ends of their intervals: seconds of a request beyond
+-- its bytes (`request`), and of a byte (`per_byte`; `served`: by one server, for all processes together). `learnt`: `run`: a byte's
+-- from large accesses of this run, as far as the catalog's store allows; `catalog`: from the store alone.
+create or replace macro account_references() as table
+with of_file as (
+	select p.file, p.directory, f.file_system from places() as p join files as f using (file)
+	union all
+	select -1, '', null
+),
+type as (
+	select file_system, store_of(file_system) as store from (select distinct file_system from of_file)
+),
+store as (
+	select f.file, f.directory, s.*
+	from of_file as f join type as t on t.file_system is not distinct from f.file_system join stores() as s using (store)
+),
+-- Large accesses of this run to files that one process moves, the quicker quarter of what processes saw: seconds of a byte.
+large as (
+	select directory, kind, quantile_cont(each, 0.25) as per_byte
+	from (
+		select p.directory, a.kind, a.process, exp(sum(a.log_time) / sum(a.n)) / 1e9 / (sum(a.bytes) / sum(a.n)::double) as each
+		from accesses() as a join places() as p using (file)
+		where a.bin >= 18 and a.file not in (select file from accesses() group by file having count(distinct process) > 1)
+		group by all
+	)
+	group by directory, kind
+),
+-- What a request costs is this run's own where one process has the file to itself; else others may have been in its way.
+alone as (
+	select file from accesses() group by file having count(distinct process) = 1
+),
+small as (
+	select s.file, s.kind, s.latency, alone.file is not null as alone
+	from store_costs() as s left join alone using (file)
+	where s.latency > 0 and (alone.file is not null or s.learnt = 'sizes') and (s.kind = 'read' or s.file not in (from account_silent()))
+)
+select
+	s.file, s.direction as kind, s.store, s.kind as store_kind,
+	if(small.alone, small.latency, least(coalesce(small.latency, sqrt(s.cached_low * s.server_high)), s.server_high)) as request,
+	s.cached_low as request_low, s.server_high as request_high,
+	least(coalesce(large.per_byte, 1 / sqrt(s.rate_low * s.rate_high)), 1 / s.rate_low) as per_byte,
+	least(coalesce(large.per_byte, 1 / s.rate_high), 1 / s.rate_high) as per_byte_low,
+	1 / s.rate_low as per_byte_high,
+	-- Of all processes together, by one server: a store that does not say it is as quick as its clients.
+	coalesce(1 / sqrt(s.server_rate_low * s.server_rate_high), 0) as served,
+	coalesce(1 / s.server_rate_high, 0) as served_low,
+	coalesce(1 / s.server_rate_low, 0) as served_high,
+	if(large.per_byte is null, 'catalog', 'run') as learnt
+from store as s left join large on large.directory = s.directory and large.kind = s.direction
+	left join small on small.file = s.file and small.kind = s.direction;
+
+-- Time at the storage (system calls, streams, clients of stores) by cause. Columns: process, layer, op, kind, file, enclosing_layer,
+-- enclosing, cause, time (ns).
+-- Data that nobody asked for are what moved beyond what the program's own calls of the same direction asked of the file.
+create or replace macro account_storage() as table
+with functions as (from account_functions()),
+storage as (
+	select
+		*, coalesce(direction(kind, op), case when kind = 'wait' then 'write' end) as way,
+		coalesce(enclosing_layer in ('netcdf', 'pnetcdf', 'hdf5', 'mpiio') and enclosing not like 'H5FD%'
+			and (select any_value(o.kind) from ops as o where o.layer = f.enclosing_layer and o.op = f.enclosing) in ('open', 'close', 'meta'), false) as of_names
+	from functions as f
+	where is_system(layer) or is_store(layer)
+),
+asked as (
+	select file, direction(kind, op) as way, sum(bytes)::double as bytes from functions where own and direction(kind, op) is not null group by all
+),
+moved as (
+	select file, way, sum(bytes)::double as bytes, count(distinct process) as processes
+	from storage
+	where way is not null and not of_names and coalesce(enclosing_layer, '') not in ('stdio', 'posix', 'aio', 'dfs')
+	group by all
+),
+priced as (
+	select
+		s.process, s.layer, s.op, s.kind, s.file, s.enclosing_layer, s.enclosing, s.way, s.rest, s.of_names,
+		greatest(0, s.calls - s.errors) as n,
+		s.bytes::double as bytes,
+		-- Reads that a library makes to write are asked for by nobody.
+		least(1, case when coalesce(a.bytes, 0) > 0 then a.bytes / nullif(m.bytes, 0) when s.own or s.enclosing_layer is null then 1 else 0 end) as needed,
+		m.processes, r.request, r.per_byte,
+		s.file in (from account_silent()) as synced
+	from storage as s left join asked as a using (file, way) left join moved as m using (file, way)
+		left join account_references() as r on r.file = s.file and r.kind = s.way
+),
+parts as (
+	select
+		*,
+		rest / 1e9 as seconds,
+		least(seconds, coalesce(bytes * coalesce(needed, 1) * per_byte, seconds)) as transfer,
+		least(seconds - transfer, coalesce((1 - coalesce(needed, 1)) * (bytes * per_byte + n * request), 0)) as needless,
+		least(seconds - transfer - needless, coalesce(coalesce(needed, 1) * n * request, 0)) as requests,
+		seconds - transfer - needless - requests as others
+	from priced
+	where way is not null and not of_names
+),
+cells as (
+	select
+		process, layer, op, kind, file, enclosing_layer, enclosing,
+		case
+			when kind = 'sync' or kind = 'close' and layer = 'stdio' then 'sync'
+			when kind = 'seek' then 'requests'
+			when op in ('fcntl', 'flock', 'lockf', 'flockfile') then 'locks'
+			when of_names and enclosing like '%close%' then 'sync'
+			when kind = 'map' then 'transfer'
+			else 'names'
+		end as cause,
+		rest / 1e9 as seconds
+	from priced
+	where way is null or of_names
+	union all
+	select
+		process, layer, op, kind, file, enclosing_layer, enclosing,
+		unnest([
+			'transfer', 'needless', 'requests',
+			case when synced and way = 'write' then 'sync' when processes > 1 then 'contention' else 'unexplained' end
+		]) as cause,
+		unnest([transfer, needless, requests, others]) as seconds
+	from parts
+)
+select process, layer, op, kind, file, enclosing_layer, enclosing, cause, sum(seconds) * 1e9 as time from cells where seconds > 0 group by all;
+
+-- Ranks that share processors: on their node, or on the processors that the very same ranks may run on, more ran at once than there are
+-- processors for them; and they waited for one for a tenth of the time that they wanted one. Columns: process, ranks, processors, waited (share).
+create or replace macro account_crowded() as table
+with rank as (
+	select process, node, start, stop, allowed, allowed_processors, processor_wait / nullif(processor_time + processor_wait, 0)::double as waited
+	from processes
+	where rank is not null and allowed is not null
+),
+mask as (
+	select
+		allowed,
+		flatten(list_transform(
+			string_split(allowed, ','), lambda one: range(split_part(one, '-', 1)::bigint, coalesce(nullif(split_part(one, '-', 2), ''), one)::bigint + 1)
+		)) as processors
+	from (select distinct allowed from rank)
+),
+beside as (
+	select p.process, q.allowed, count(*) as ranks, max(q.allowed_processors) as most
+	from rank as p join rank as q on q.node = p.node and q.start < p.stop and q.stop > p.start
+	group by p.process, q.allowed
+),
+-- A quota of time is one for all that share these processors.
+of_node as (
+	select
+		process, sum(ranks) as ranks,
+		least(len(list_distinct(flatten(list(m.processors)))), sum(b.most)) as processors
+	from beside as b join mask as m using (allowed)
+	group by process
+),
+compared as (
+	select process, ranks, processors from of_node
+	union all
+	select b.process, b.ranks, b.most from beside as b join rank as r using (process, allowed)
+)
+select process, arg_max(b.ranks, b.ranks / b.processors) as ranks, arg_max(b.processors, b.ranks / b.processors) as processors, any_value(r.waited) as waited
+from compared as b join rank as r using (process)
+where b.processors > 0
+group by process
+having max(b.ranks / b.processors) > 1 and any_value(r.waited) >= 0.1;
+
+-- Files that have datasets with a filter: closing them compresses what is left.
+create or replace macro account_filtered() as table
+select distinct file from hints_in_force where key = 'filters' and value not in ('', 'none') and file is not null;
+
+-- The account: cells with their time in ns, which add up to the time of each process's own I/O calls. Columns: process, cause, layer, op,
+-- kind, file, collective (in or below a collective read or write), through (another rank's storage was waited for), time.
+create or replace macro account() as table
+with storage as materialized (from account_storage()),
+-- Storage below collective reads and writes: of the process that it took longest, by cause.
+below as (
+	select s.process, s.enclosing_layer as layer, s.enclosing as op, s.file, sum(s.time) as time
+	from storage as s join account_collectives() as o on o.layer = s.enclosing_layer and o.op = s.enclosing
+	where o.kind in ('read', 'write')
+	group by all
+),
+slowest as (
+	select layer, op, file, max(time) as time, arg_max(process, time) as process from below group by all
+),
+shape as (
+	select s.layer as of_layer, s.op as of_op, s.file, c.cause, c.layer, c.op, c.kind, c.time / s.time as share
+	from slowest as s join storage as c on c.process = s.process and c.file = s.file and c.enclosing_layer = s.layer and c.enclosing = s.op
+	where s.time > 0
+),
+libraries as (
+	select
+		f.*, o.found is not null as collective, communicated - waited as exchange, rest - waited_outside as library,
+		if(o.found is not null and f.kind in ('read', 'write'), greatest(0, coalesce(s.time, 0) - coalesce(b.time, 0)), 0) as others_storage,
+		sum(communicated) over (partition by f.layer, f.op) > 0 as is_talk_known
+	from account_functions() as f left join (select layer, op, true as found from account_collectives()) as o using (layer, op)
+		left join below as b using (process, layer, op, file) left join slowest as s on s.layer = f.layer and s.op = f.op and s.file = f.file
+	where not (is_system(f.layer) or is_store(f.layer))
+),
+split as (
+	select
+		*,
+		least(exchange + library, others_storage) as through,
+		-- Of exchange first: who waits for an aggregator waits in communication.
+		least(exchange, through) as of_exchange
+	from libraries
+),
+cells as (
+	select process, cause, layer, op, kind, file,
+		(enclosing_layer, enclosing) in (select (o.layer, o.op) from account_collectives() as o where o.kind in ('read', 'write')) as collective,
+		false as through, time
+	from storage
+	union all
+	select p.process, h.cause, h.layer, h.op, h.kind, p.file, true, true, p.through * h.share
+	from split as p join shape as h on h.of_layer = p.layer and h.of_op = p.op and h.file = p.file
+	union all
+	select
+		process,
+		unnest(['waiting', 'exchange', case
+			when kind = 'close' and file in (from account_filtered()) then 'library'
+			when kind in ('open', 'close', 'meta', 'dir') then 'names'
+			when kind = 'sync' then 'sync'
+			when collective and not is_talk_known then 'exchange'
+			else 'library'
+		end]),
+		layer, op, kind, file, collective and kind in ('read', 'write'), false,
+		unnest([waited + waited_outside, exchange - of_exchange, library - (through - of_exchange)])
+	from split
+),
+-- Ranks that share processors: of what they communicate and wait, a copy of the bytes at 1 GB/s and 50 us a call are left, what messages
+-- in a node take where each rank has its own.
+crowd as (
+	select c.process, least(1, coalesce(b.needed, 0) / nullif(sum(c.time), 0)) as part
+	from cells as c join account_crowded() as w using (process)
+		left join (
+			select process, sum(2 * coalesce(bytes, 0) + 50000 * calls) as needed from account_functions() where is_library(layer) group by process
+		) as b using (process)
+	where c.cause in ('exchange', 'waiting')
+	group by c.process, b.needed
+),
+parted as (
+	select c.* exclude (time), time * if(cause in ('exchange', 'waiting'), coalesce(part, 1), 1) as time from cells as c left join crowd using (process)
+	union all
+	select process, 'processor', layer, op, kind, file, collective, through, time * (1 - part)
+	from cells join crowd using (process)
+	where cause in ('exchange', 'waiting')
+)
+select process, cause, layer, op, kind, nullif(file, -1) as file, coalesce(collective, false) as collective, through, sum(time) as time
+from parted
+where time > 0
+group by all;

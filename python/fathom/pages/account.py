@@ -1,0 +1,77 @@
+"""Where the run's time went, by cause: a bar for the slowest process and the median one, told by shape, not colour."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from fathom.analysis.account import Bar, Share
+from fathom.text import numbers
+
+FILLS = "█▓▒░"  # of the causes with the most time; the others share one
+OTHERS = "·"
+LABEL = 18
+LEAST = 0.005  # of the run: what is less is named together
+
+
+def _named(bar: Bar) -> list[str]:
+    """The causes that have a fill of their own, the most time of the slowest process first."""
+    if bar.slowest is None:
+        return []
+    ranked = sorted(bar.slowest.causes.items(), key=lambda item: -item[1])
+    return [cause for cause, seconds in ranked if seconds > LEAST * bar.run_seconds][: len(FILLS)]
+
+
+def _fill(share: Share, named: list[str], whole: float, width: int) -> str:
+    """The I/O of one process as part of `whole` seconds."""
+    cells, reached = "", 0.0
+    fills = dict(zip(named, FILLS, strict=False))
+    others = sum(seconds for cause, seconds in share.causes.items() if cause not in fills)
+    for cause, fill in [*fills.items(), ("", OTHERS)]:
+        reached += share.causes.get(cause, 0.0) if cause else others
+        cells += fill * (round(reached / whole * width) - len(cells))
+    return cells.ljust(width)[:width]
+
+
+def _words(share: Share, named: list[str], run_seconds: float) -> str:
+    fills = dict(zip(named, FILLS, strict=False))
+    words = []
+    for cause in named:
+        if seconds := share.causes.get(cause):
+            part = numbers.percent(seconds / run_seconds)
+            words.append(f"{fills[cause]} {cause} {numbers.seconds(seconds)} ({part})")
+    others = share.seconds - sum(share.causes.get(cause, 0.0) for cause in named)
+    if others > LEAST * run_seconds:
+        words.append(f"{OTHERS} others {numbers.seconds(others)}")
+    return "  ".join(words)
+
+
+def _who(share: Share) -> str:
+    return f"process {share.process}" if share.rank is None else f"rank {share.rank}"
+
+
+def paint(bar: Bar, width: int) -> list[str]:
+    """Lines of the picture; none where no I/O call was timed."""
+    if bar.slowest is None or not bar.slowest.seconds or not bar.run_seconds:
+        return []
+    shares = {"slowest": bar.slowest} | ({"median": bar.median} if bar.median else {})
+    whole = max(bar.run_seconds, bar.slowest.seconds)
+    named = _named(bar)
+    cells = max(20, width - LABEL - 3)
+    lines = []
+    for title, share in shares.items():
+        label = f"{title}, {_who(share)}"
+        lines.append(f"{label:>{LABEL}} |{_fill(share, named, whole, cells)}|")
+        lines.append(f"{'':{LABEL}}  {_words(share, named, bar.run_seconds)}")
+    return lines
+
+
+def title(bar: Bar) -> str:
+    """Above the picture."""
+    return f"Where the time went, by cause of I/O time, of {numbers.seconds(bar.run_seconds)}"
+
+
+def as_json(bar: Bar) -> Mapping[str, Any]:
+    """For other programs: seconds by cause."""
+    return asdict(bar)

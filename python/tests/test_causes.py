@@ -1,0 +1,191 @@
+"""The account of hand-made runs: to which cause each second belongs, what is won, and who shares processors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import fathom
+import pytest
+from fathom.analysis.account import Account, bar
+from fathom.run.store import Run
+from schema import write_run
+
+MS = 10**6
+FILES = [
+    {"file": 0, "path": "/data/f", "kind": "regular", "file_system": "ext4", "mount": "/data"},
+    {"file": 1, "path": "/data/g", "kind": "regular", "file_system": "ext4", "mount": "/data"},
+]
+OPS = [
+    {"layer": "mpiio", "op": "MPI_File_write_all", "kind": "write", "collective": True},
+    {"layer": "mpiio", "op": "MPI_File_write", "kind": "write"},
+    {"layer": "hdf5", "op": "H5Dread", "kind": "read"},
+    {"layer": "hdf5", "op": "H5Fclose", "kind": "close"},
+    {"layer": "posix", "op": "pwrite", "kind": "write"},
+    {"layer": "posix", "op": "pread", "kind": "read"},
+    {"layer": "mpi", "op": "MPI_Alltoall", "kind": "comm"},
+]
+
+
+def row(layer: str, op: str, kind: str, ms: float, **more: Any) -> dict[str, Any]:
+    """Of `counters`: one process's calls of a function."""
+    enclosing = more.pop("inside", None)
+    inside = {"enclosing_layer": enclosing[0], "enclosing": enclosing[1]} if enclosing else {}
+    basis = {"process": 0, "thread_class": "main", "file": 0, "calls": 1, "bytes": 0}
+    return basis | {"layer": layer, "op": op, "kind": kind, "time": int(ms * MS)} | inside | more
+
+
+def made(tmp_path: Path, counters: list[dict[str, Any]], ranks: int = 1, **tables: Any) -> Run:
+    processes = [
+        {"process": n, "rank": n, "pid": n + 1, "stop": 1000 * MS} | each
+        for n, each in enumerate(tables.pop("processes", [{}] * ranks))
+    ]
+    path = write_run(
+        tmp_path / "some.fathom",
+        runs=[{"name": "some", "duration": 1000 * MS, "processes": len(processes), "nodes": 1}],
+        nodes=[{"node": 0, "host": "here"}],
+        processes=processes,
+        files=FILES,
+        ops=OPS,
+        counters=counters,
+        **tables,
+    )
+    return fathom.open(path)
+
+
+def causes(run: Run, process: int = 0) -> dict[str, float]:
+    """Cause -> ms of one process."""
+    rows = run.sql(
+        "select cause, sum(time) / 1e6 as ms from account() where process = $process group by cause",
+        process=process,
+    )
+    return {each["cause"]: round(each["ms"], 3) for each in rows.to_pylist() if each["ms"] > 0.0005}
+
+
+def test_exclusive_times_are_the_causes(tmp_path: Path) -> None:
+    """A library's own time, what it asked of MPI, and names."""
+    write = ("mpiio", "MPI_File_write_all")
+    run = made(
+        tmp_path,
+        [
+            row(*write, "write", 100, bytes=8 << 20),
+            row("mpi", "MPI_Alltoall", "comm", 60, inside=write, file=None),
+            row("posix", "open", "open", 5),
+            row("posix", "fsync", "sync", 7),
+        ],
+    )
+    assert causes(run) == {"exchange": 60, "library": 40, "names": 5, "sync": 7}
+
+
+def test_what_nobody_asked_for_is_needless(tmp_path: Path) -> None:
+    """1 MiB asked for, 64 MiB read: of what is not requests 63 of 64 parts."""
+    read = ("hdf5", "H5Dread")
+    run = made(
+        tmp_path,
+        [
+            row(*read, "read", 70, bytes=1 << 20),
+            row("posix", "pread", "read", 64, inside=read, bytes=64 << 20, calls=64),
+        ],
+    )
+    found = causes(run)
+    assert sum(found.values()) == pytest.approx(70)
+    assert found["library"] == pytest.approx(6)
+    assert found["needless"] > 10 * found["transfer"] > 0
+
+
+def test_others_wait_for_the_storage_of_the_slowest(tmp_path: Path) -> None:
+    """In a collective call a rank that moves nothing waits for the one that does, then is exchange left."""
+    write = ("mpiio", "MPI_File_write_all")
+    run = made(
+        tmp_path,
+        [
+            row(*write, "write", 100, bytes=4 << 20, process=0),
+            row("posix", "pwrite", "write", 80, inside=write, bytes=8 << 20, process=0),
+            row(*write, "write", 100, bytes=4 << 20, process=1),
+        ],
+        ranks=2,
+    )
+    here, there = causes(run, 0), causes(run, 1)
+    assert here == there
+    assert here["exchange"] == pytest.approx(20)
+
+
+def test_a_log_whose_parts_are_more_than_the_whole_still_adds_up(tmp_path: Path) -> None:
+    write = ("mpiio", "MPI_File_write")
+    run = made(
+        tmp_path,
+        [
+            row(*write, "write", 10, bytes=1 << 20),
+            row("posix", "pwrite", "write", 25, inside=write, bytes=1 << 20),
+            row("posix", "open", "open", 30, file=1),
+        ],
+    )
+    assert sum(causes(run).values()) == pytest.approx(40)
+
+
+def test_syncs_without_seconds_have_those_of_writes(tmp_path: Path) -> None:
+    """As in a log of Darshan: a sync after each write, all of the time in the writes."""
+    each = {"calls": 100, "bytes": 100 << 10}
+    run = made(
+        tmp_path,
+        [row("posix", "pwrite", "write", 900, **each), row("posix", "fsync", "sync", 0, calls=100)],
+    )
+    assert causes(run)["sync"] > 500
+
+
+def test_what_is_won_is_of_the_slowest_process_then(tmp_path: Path) -> None:
+    """100 ms of opens of rank 0 are worth 40: then rank 1 is the slowest. What was taken is not won again."""
+    run = made(
+        tmp_path,
+        [
+            row("posix", "open", "open", 100, process=0),
+            row("posix", "fsync", "sync", 60, process=1),
+        ],
+        ranks=2,
+    )
+    account = Account(run)
+    names = frozenset(["names"])
+    assert account.most == pytest.approx(0.1)
+    assert account.won(names, {}, 0.1) == pytest.approx(0.04)
+    assert account.won(names, {}, 0.02) == pytest.approx(0.02)
+    assert account.won(names, {"cell_files": [1]}, 0.1) == 0
+    account.take(names, {}, 0.1)
+    assert account.won(names, {}, 0.1) == 0
+    shown = bar(run)
+    assert shown.slowest and shown.median
+    assert (shown.slowest.rank, shown.slowest.causes) == (0, {"names": pytest.approx(0.1)})
+    assert (shown.median.rank, shown.median.seconds) == (1, pytest.approx(0.06))
+
+
+@pytest.mark.parametrize(
+    ("allowed", "processors", "shared"),
+    [
+        (["0-1"] * 4, [2] * 4, {0: (4, 2), 1: (4, 2), 2: (4, 2), 3: (4, 2)}),
+        (["0", "1", "2", "3"], [1] * 4, {}),
+        (["0-7,9"] * 4, [9] * 4, {}),
+        (["0-7"] * 4, [1] * 4, dict.fromkeys(range(4), (4, 1))),  # a container's quota
+        (["0", "0", "1-7", "1-7"], [1, 1, 7, 7], {0: (2, 1), 1: (2, 1)}),
+        ([None] * 4, [None] * 4, {}),
+    ],
+)
+def test_ranks_that_share_processors(
+    tmp_path: Path, allowed: list[str], processors: list[int], shared: dict[int, tuple[int, int]]
+) -> None:
+    ranks = [
+        {
+            "allowed": a,
+            "allowed_processors": n,
+            "processor_time": 10 * MS,
+            "processor_wait": 30 * MS,
+        }
+        for a, n in zip(allowed, processors, strict=True)
+    ]
+    run = made(tmp_path, [], processes=ranks)
+    rows = run.sql("from account_crowded()").to_pylist()
+    assert {each["process"]: (each["ranks"], each["processors"]) for each in rows} == shared
+
+
+def test_ranks_that_follow_each_other_share_nothing(tmp_path: Path) -> None:
+    one = {"allowed": "0", "allowed_processors": 1, "processor_time": MS, "processor_wait": MS}
+    ranks = [one | {"start": 0, "stop": 10 * MS}, one | {"start": 20 * MS, "stop": 30 * MS}]
+    assert made(tmp_path, [], processes=ranks).sql("from account_crowded()").num_rows == 0

@@ -1,0 +1,81 @@
+"""What is said of logs of real jobs, against what their jobs won when they were mended (shared/wild, not in the
+repository: skipped with a line where it is not there)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fathom.analysis import findings
+from fathom.analysis.account import CAUSES, bar
+from fathom.run.store import Run, open_run
+from harness import needs, wild
+from test_import_darshan import imported
+
+#: Log -> the finding that must come first, and the seconds that its job really won by it (None: nobody mended it).
+FIRST = {
+    "aiio-ior-write-1k": ("sync-churn", 463.0),
+    "aiio-openpmd-independent": ("independent-small", 282.0),
+    "aiio-openpmd-collective": ("few-stripes", None),
+    "aiio-ior-read-strided-1k": ("small-accesses", None),
+    "darshan-logs-imbalanced": ("few-stripes", None),
+}
+#: Jobs without a problem of I/O that anybody knows of.
+WELL = ("aiio-tmatch-many-files", "aiio-tmatch-merged", "aiio-ior-write-1m")
+#: A best value is right within this factor.
+WITHIN = 3
+
+
+@pytest.fixture(autouse=True)
+def _package() -> None:
+    needs.require(["python:darshan"])
+
+
+def run_of(name: str, tmp_path: Path) -> Run:
+    return open_run(imported(wild.log(name), tmp_path))
+
+
+def found(run: Run) -> list[findings.Finding]:
+    said = findings.find(run, findings.catalog())
+    assert not said.broken, said.broken
+    return said.conclusions
+
+
+@pytest.mark.parametrize("name", FIRST)
+def test_the_true_cause_comes_first(name: str, tmp_path: Path) -> None:
+    rule, won = FIRST[name]
+    conclusions = found(run_of(name, tmp_path))
+    assert conclusions and conclusions[0].rule.name == rule, [one.rule.name for one in conclusions]
+    first = conclusions[0]
+    assert first.lost is not None and first.between is not None
+    least, most = first.between
+    assert least <= first.lost <= most
+    if won:
+        assert least <= won <= most
+        assert won / WITHIN <= first.lost <= won * WITHIN
+
+
+@pytest.mark.parametrize("name", WELL)
+def test_what_is_well_done_has_no_finding(name: str, tmp_path: Path) -> None:
+    assert not [(one.rule.name, one.lost) for one in found(run_of(name, tmp_path))]
+
+
+def sums(run: Run) -> list[dict[str, Any]]:
+    """Of each process: the cells of its account, and the time of its own I/O calls, ns."""
+    return run.sql(
+        "select process, a.time as account, o.time as io from own_processes() as o"
+        " left join (select process, sum(time) as time from account() group by process) as a using (process)"
+    ).to_pylist()
+
+
+@pytest.mark.parametrize("name", wild.logs() or ["aiio-ior-write-1k"])
+def test_the_account_adds_up(name: str, tmp_path: Path) -> None:
+    run = run_of(name, tmp_path)
+    for row in sums(run):
+        assert abs((row["account"] or 0) - row["io"]) <= 1000 + 1e-9 * row["io"], row
+    shown = bar(run)
+    assert shown.slowest is not None
+    assert set(shown.slowest.causes) <= set(CAUSES)
+    assert shown.slowest.seconds == pytest.approx(sum(shown.slowest.causes.values()))
+    assert shown.median is None or shown.median.seconds <= shown.slowest.seconds
