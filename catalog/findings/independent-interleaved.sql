@@ -5,7 +5,7 @@
 -- says:   {path}: {n:count} independent {what}s by {ranks} ranks ask for {asked:size} in pieces between one another's; {moves:count} system
 --   calls moved {moved:size}; the slowest rank took {seconds:seconds}
 -- lost:   accesses and locks below the slowest rank's calls, less the same bytes sent to {aggregators} aggregators and moved in
---   pieces of 16 MiB. The exchange is taken at this run's own rate
+--   pieces of 16 MiB. The exchange is taken at this run's own rate, else at two copies of 1 GB/s
 -- needs:  calls, ranks
 -- sure:   0.7
 -- fix:    MPI_File_{what}_all (HDF5: H5Pset_dxpl_mpio collective; netCDF: nc_var_par_access NC_COLLECTIVE; PnetCDF: the _all calls)
@@ -49,6 +49,7 @@ select
 	least(f.ranks, coalesce(h.cb_nodes, nodes)) as aggregators,
 	f.calls,
 	f.below - greatest(f.most, ceil(f.asked / aggregators / 16777216)) * s.latency - f.asked / aggregators * s.per_byte
-		- f.asked * coalesce(e.per_byte, 0) as lost
+		- f.asked * coalesce(e.per_byte, 2e-9) as lost
 from file as f join places() as p using (file) join access_costs() as s using (file, kind) left join hint as h using (file), nodes, exchanged as e
-where f.overlap and lost > 0
+-- Where ranks share processors an exchange takes turns of the scheduler.
+where f.overlap and lost > 0 and not exists (from account_crowded())

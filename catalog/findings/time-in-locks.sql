@@ -2,7 +2,7 @@
 -- layer:  posix
 -- limit:  any that costs: a lock that nobody else wants takes microseconds
 -- says:   {path}: {n:count} calls of {op} by {who}, {seconds:seconds} of the slowest{inside}
--- lost:   all of it, of the slowest process
+-- lost:   all of it, of the slowest process; inside MPI-IO less what its pieces cost as requests of their own, without data sieving
 -- sure:   0.7
 -- fix:    parts of the file of one writer each need no locks: let each rank write its own blocks. In MPI-IO: collective writes,
 --   or no data sieving of writes and no atomic mode
@@ -28,6 +28,13 @@ process as (
 ),
 holder as (
 	select id as parent, op as holder from calls where id in (select parent from process)
+),
+-- Without data sieving each piece is a request.
+sieved as (
+	select t.process, greatest(0, sum(t.pieces * r.request) - sum(t.io) / 1e9) as more
+	from transfers() as t join account_references() as r on r.file = t.file and r.kind = t.kind
+	where t.kind = 'write' and t.collective is null
+	group by t.process
 )
 select
 	path,
@@ -38,6 +45,7 @@ select
 	coalesce(', inside ' || any_value(holder), '') as inside,
 	any_value(holder) filter (holder like 'MPI_File%') as holder,
 	list_slice(flatten(list(worst)), 1, 8) as calls,
-	max(seconds) as lost
-from process as p left join holder using (parent)
+	max(seconds - if(holder like 'MPI_File%', coalesce(s.more, 0), 0)) as lost
+from process as p left join holder using (parent) left join sieved as s using (process)
 group by path, p.op
+having lost > 0

@@ -11,7 +11,7 @@ with each as materialized (
 	from counters as c left join files as f using (file)
 	where is_own_layer(c.layer, c.kind) and is_outermost(c.enclosing_layer, c.enclosing) and is_file(f.kind, f.path, f.file_system)
 		or c.layer not in ('fathom', 'user', 'threads', 'server', 'disk')
-			and (is_library(c.enclosing_layer) or is_system(c.enclosing_layer) or is_store(c.enclosing_layer))
+			and c.enclosing_layer not in ('fathom', 'user', 'threads', 'mpi', 'server', 'disk')
 			and not is_communication(c.enclosing_layer, c.enclosing)
 	group by all
 ),
