@@ -7,7 +7,8 @@ from typing import Any
 
 import fathom
 import pytest
-from fathom.analysis.account import Account, bar
+from fathom.analysis.account import Account, Bar, Share, bar
+from fathom.pages.account import paint
 from fathom.run.store import Run
 from schema import write_run
 
@@ -189,3 +190,19 @@ def test_ranks_that_follow_each_other_share_nothing(tmp_path: Path) -> None:
     one = {"allowed": "0", "allowed_processors": 1, "processor_time": MS, "processor_wait": MS}
     ranks = [one | {"start": 0, "stop": 10 * MS}, one | {"start": 20 * MS, "stop": 30 * MS}]
     assert made(tmp_path, [], processes=ranks).sql("from account_crowded()").num_rows == 0
+
+
+@pytest.mark.parametrize("width", [60, 80, 160])
+def test_the_bar_is_as_long_as_its_seconds(width: int) -> None:
+    causes = {"sync": 0.5, "names": 0.25, "locks": 0.001}
+    shares = [Share(0, 3, 0.751, causes), Share(1, None, 0.25, {"names": 0.25})]
+    lines = paint(Bar(1.0, *shares, []), width)
+    assert all(len(line) <= width for line in lines)
+    bars = [line.split("|")[1] for line in lines if "|" in line]
+    cells = len(bars[0])
+    assert [len(one) for one in bars] == [cells] * 2
+    assert bars[0].count("█") == pytest.approx(cells / 2, abs=1)
+    assert bars[1].count("▓") == pytest.approx(cells / 4, abs=1) and "█" not in bars[1]
+    assert "slowest, rank 3" in lines[0] and any("process 1" in line for line in lines)
+    assert any("sync 500 ms (50 %)" in line for line in lines)
+    assert paint(Bar(1.0, None, None, []), width) == []

@@ -34,7 +34,8 @@ def _fill(share: Share, named: list[str], whole: float, width: int) -> str:
     return cells.ljust(width)[:width]
 
 
-def _words(share: Share, named: list[str], run_seconds: float) -> str:
+def _words(share: Share, named: list[str], run_seconds: float, width: int) -> list[str]:
+    """The legend of one bar, in lines that fit."""
     fills = dict(zip(named, FILLS, strict=False))
     words = []
     for cause in named:
@@ -44,7 +45,12 @@ def _words(share: Share, named: list[str], run_seconds: float) -> str:
     others = share.seconds - sum(share.causes.get(cause, 0.0) for cause in named)
     if others > LEAST * run_seconds:
         words.append(f"{OTHERS} others {numbers.seconds(others)}")
-    return "  ".join(words)
+    lines = [""]
+    for word in words:
+        if lines[-1] and len(lines[-1]) + len(word) > width:
+            lines.append("")
+        lines[-1] += f"{word}  "
+    return [line.rstrip() for line in lines]
 
 
 def _who(share: Share) -> str:
@@ -63,7 +69,8 @@ def paint(bar: Bar, width: int) -> list[str]:
     for title, share in shares.items():
         label = f"{title}, {_who(share)}"
         lines.append(f"{label:>{LABEL}} |{_fill(share, named, whole, cells)}|")
-        lines.append(f"{'':{LABEL}}  {_words(share, named, bar.run_seconds)}")
+        legend = _words(share, named, bar.run_seconds, cells)
+        lines += [f"{'':{LABEL}}  {line}" for line in legend]
     return lines
 
 
