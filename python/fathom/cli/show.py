@@ -10,6 +10,7 @@ examples:
   fathom show s3d.1 --next
   fathom show s3d.1 --findings
   fathom show s3d.1 --findings small my.sql --fail-over 5
+  fathom show s3d.1 --on lustre
 """
 
 import argparse
@@ -20,11 +21,12 @@ from pathlib import Path
 
 import fathom
 from fathom.analysis import findings as conclusions
-from fathom.analysis import next_selection
+from fathom.analysis import next_selection, on_store
 from fathom.cli.arguments import add_all, add_run, positive
 from fathom.errors import UsageError
 from fathom.pages import answers, coverage_footer, findings, page, picture, written
 from fathom.pages import next_selection as words
+from fathom.pages import on_store as elsewhere
 from fathom.pages.part import Page
 from fathom.pages.sections import NAMES, check_keys, rows_by
 from fathom.run.limitations import every_call, explain_missing
@@ -99,6 +101,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help="with --findings: exit status 1 if one loses more",
     )
+    parser.add_argument(
+        "--on",
+        metavar="STORE",
+        help="what its requests would take on a store (lustre, nfs4, ...); --on list names them",
+    )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="raw numbers, units in the names")
     form.add_argument("--svg", type=Path, metavar="FILE", help="the page as a picture")
@@ -115,6 +122,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("show: --next goes alone: it prints the command of the next run")
     if arguments.fail_over is not None and arguments.findings is None:
         raise UsageError("show: --fail-over goes with --findings")
+    if arguments.on is not None:
+        return _print_elsewhere(arguments)
     if arguments.findings is not None:
         return _print_findings(arguments)
     opened = fathom.open(arguments.run, everything=arguments.all)
@@ -129,6 +138,24 @@ def run(arguments: argparse.Namespace) -> int:
         _save_picture(arguments.svg, content, arguments.top or 10)
     else:
         page.print_page(content, arguments.top or 10)
+    return 0
+
+
+def _print_elsewhere(arguments: argparse.Namespace) -> int:
+    others = (arguments.by, arguments.svg, arguments.csv, arguments.next, arguments.findings)
+    if any(other is not None and other is not False for other in others):
+        raise UsageError("show: --on goes alone or with --json")
+    if arguments.on == "list":
+        print("\n".join(elsewhere.stores_listed()))
+        return 0
+    store = on_store.named(arguments.on)
+    opened = fathom.open(arguments.run, everything=arguments.all)
+    prediction = on_store.predict(opened, store)
+    if arguments.json:
+        content = elsewhere.as_json(opened.name, prediction, arguments.top)
+        print(json.dumps(content, indent=2, ensure_ascii=False))
+    else:
+        elsewhere.print_prediction(opened.name, prediction, arguments.top or 10)
     return 0
 
 

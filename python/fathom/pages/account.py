@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -23,14 +23,14 @@ def _named(bar: Bar) -> list[str]:
     return [cause for cause, seconds in ranked if seconds > LEAST * bar.run_seconds][: len(FILLS)]
 
 
-def _fill(share: Share, named: list[str], whole: float, width: int) -> str:
+def fill(share: Share, named: Sequence[str], whole: float, width: int) -> str:
     """The I/O of one process as part of `whole` seconds."""
     cells, reached = "", 0.0
     fills = dict(zip(named, FILLS, strict=False))
     others = sum(seconds for cause, seconds in share.causes.items() if cause not in fills)
-    for cause, fill in [*fills.items(), ("", OTHERS)]:
+    for cause, letter in [*fills.items(), ("", OTHERS)]:
         reached += share.causes.get(cause, 0.0) if cause else others
-        cells += fill * (round(reached / whole * width) - len(cells))
+        cells += letter * (round(reached / whole * width) - len(cells))
     return cells.ljust(width)[:width]
 
 
@@ -53,7 +53,8 @@ def _words(share: Share, named: list[str], run_seconds: float, width: int) -> li
     return [line.rstrip() for line in lines]
 
 
-def _who(share: Share) -> str:
+def who(share: Share) -> str:
+    """`rank 3`."""
     return f"process {share.process}" if share.rank is None else f"rank {share.rank}"
 
 
@@ -67,8 +68,8 @@ def paint(bar: Bar, width: int) -> list[str]:
     cells = max(20, width - LABEL - 3)
     lines = []
     for title, share in shares.items():
-        label = f"{title}, {_who(share)}"
-        lines.append(f"{label:>{LABEL}} |{_fill(share, named, whole, cells)}|")
+        label = f"{title}, {who(share)}"
+        lines.append(f"{label:>{LABEL}} |{fill(share, named, whole, cells)}|")
         legend = _words(share, named, bar.run_seconds, cells)
         lines += [f"{'':{LABEL}}  {line}" for line in legend]
     return lines

@@ -1,0 +1,213 @@
+"""What a run would take on another store: a bar beside that of here, the files that hurt most, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import pyarrow as pa
+
+from fathom.analysis.account import Share
+from fathom.analysis.on_store import Advice, Place, Prediction, Reason, Seconds, There
+from fathom.catalog.stores import KINDS, Store, stores
+from fathom.pages import account
+from fathom.pages.findings import sentence
+from fathom.text import numbers
+from fathom.text.column import Column
+from fathom.text.tables import columns, emphasised, heading, printable, show, text
+
+#: A second reason is said where it takes this part of the seconds.
+MUCH = 0.25
+NAMES = {"conflict": "write", "conflict guessed": "write"}
+PLACES = (
+    Column(f"{'best':>8}", "best", numbers.seconds),
+    Column("low", "low", numbers.seconds),
+    Column("high", "high", numbers.seconds),
+    Column("here", "here", numbers.seconds, spare=1),
+    Column("file", "place", text, right=False, is_path=True),
+    Column("why", "why", text, right=False),
+)
+SOURCE = "docs/stores.md"
+
+
+def interval(seconds: Seconds) -> str:
+    """`1.2 s (200 ms to 7 s)`."""
+    return f"{numbers.seconds(seconds.best)} ({numbers.seconds(seconds.low)} to {numbers.seconds(seconds.high)})"
+
+
+def _count(reason: Reason, one: str, many: str | None = None) -> str:
+    return numbers.things(max(1, round(reason.n)), one, many)
+
+
+def _why(reason: Reason, place: Place) -> str:
+    """One sentence."""
+    if reason.cause == "requests":
+        size = numbers.size(round(reason.bytes / max(reason.n, 1)))
+        part = reason.waits / max(reason.n, 1)
+        each = (
+            "each waits for the server"
+            if part > 0.9
+            else "the client's memory serves them"
+            if part < 0.1
+            else f"{numbers.percent(part)} wait for the server"
+        )
+        return f"{_count(reason, reason.what)} of {size}: {each}"
+    if reason.cause == "transfer":
+        return f"{numbers.size(reason.bytes)} to {reason.what}, at the rate of one process"
+    if reason.cause == "contention":
+        those = numbers.things(place.processes, "process", "processes")
+        return f"{numbers.size(reason.bytes)} to {reason.what} by {those}: more than its servers give at once"
+    if reason.cause == "names":
+        of = f" of {place.files:,} files" if place.files > 1 else ""
+        return f"{_count(reason, 'open, stat or removal', 'opens, stats and removals')}{of}: each asks a server"
+    if reason.cause == "sync":
+        return f"{_count(reason, reason.what)}: each waits until the data is safe"
+    if reason.what == "lock":
+        return f"{_count(reason, 'lock of the program', 'locks of the program')}"
+    told = ", by an estimate from counters" if reason.what == "conflict guessed" else ""
+    return f"{_count(reason, 'write')} beside another process's{told}: a lock is called back"
+
+
+def why(place: Place) -> str:
+    """What takes the seconds: the first reason, and the next if it takes much of them."""
+    shown = [
+        reason
+        for number, reason in enumerate(place.reasons)
+        if number == 0 or (number == 1 and reason.share >= MUCH)
+    ]
+    return "; ".join(_why(reason, place) for reason in shown)
+
+
+def stores_listed() -> list[str]:
+    """A line for each store: its name, what it is, and its types."""
+    wide = max(map(len, stores()))
+    return [
+        f"{store.name:<{wide}}  {store.title} ({' '.join(store.types)})"
+        for store in stores().values()
+    ]
+
+
+def _is_server(store: Store) -> bool:
+    return store.kind == "network"
+
+
+def _bars(prediction: Prediction, there: There) -> None:
+    best = {cause: seconds.best for cause, seconds in there.causes.items()}
+    shares = {"here": prediction.here} if prediction.here and prediction.here.seconds else {}
+    of_there = Share(there.process, there.rank, there.seconds.best, best)
+    both: Mapping[str, Share] = {
+        **{k: v for k, v in shares.items() if v},
+        f"on {prediction.store.name}": of_there,
+    }
+    whole = max(share.seconds for share in both.values())
+    ranked = sorted(of_there.causes.items(), key=lambda one: -one[1])
+    named = [cause for cause, seconds in ranked if seconds > account.LEAST * of_there.seconds]
+    wide = max(20, columns() - account.LABEL - 3)
+    fills = dict(zip(named, account.FILLS, strict=False))
+    for title, share in both.items():
+        label = f"{title}, {account.who(share)}"
+        print(f"{label:>{account.LABEL}} |{account.fill(share, list(fills), whole, wide)}|")
+        words = [
+            f"{fills.get(cause, account.OTHERS)} {cause} "
+            + (interval(there.causes[cause]) if share is of_there else numbers.seconds(seconds))
+            for cause, seconds in sorted(share.causes.items(), key=lambda one: -one[1])
+            if seconds > account.LEAST * share.seconds
+        ]
+        emphasised(" " * (account.LABEL + 2), "  ".join(words))
+
+
+def rows(prediction: Prediction, top: int | None) -> pa.Table:
+    """The files that hurt most. Columns: place, files, best, low, high, here (seconds), why."""
+    return pa.Table.from_pylist(
+        [
+            {
+                "place": place.place,
+                "files": place.files,
+                "best": place.seconds.best,
+                "low": place.seconds.low,
+                "high": place.seconds.high,
+                "here": place.here,
+                "why": why(place),
+            }
+            for place in prediction.places[:top]
+        ]
+    )
+
+
+def _print_advice(advice: Advice) -> None:
+    won = numbers.seconds(advice.before.best - advice.after.best)
+    emphasised(
+        f"{won:>9}  ",
+        f"{advice.rule.title}, most in {printable(advice.place)}: {interval(advice.before)} there, {interval(advice.after)} after",
+    )
+    emphasised(f"{'do':>9}  ", sentence(advice.rule.fix, advice.values))
+
+
+def notes(prediction: Prediction) -> list[str]:
+    """What the figures are from, and what they leave out."""
+    store = prediction.store
+    lines = [
+        f"Figures: {SOURCE}, store {store.name} ({KINDS[store.kind]}). Best is the geometric mean of what is possible.",
+        "Low: no process is in another's way. High: processes wait for each other at the same server.",
+    ]
+    if prediction.left:
+        lines.append(
+            f"Left as here: {numbers.seconds(prediction.left)} at most of a process in libraries and their communication."
+        )
+    if prediction.guessed:
+        lines.append(
+            "Conflicts of locks are estimated from counters: level call knows where each write lies."
+        )
+    return lines
+
+
+def print_prediction(name: str, prediction: Prediction, top: int) -> None:
+    """The page."""
+    store, there = prediction.store, prediction.there
+    if there is None:
+        heading(f"{printable(name)} on {store.name}: no request reached the storage")
+        return
+    here = f"; here {numbers.seconds(prediction.here.seconds)}" if prediction.here else ""
+    heading(
+        f"{printable(name)} on {store.name}: {interval(there.seconds)} at the storage, of the slowest process{here}"
+    )
+    _bars(prediction, there)
+    table = rows(prediction, top)
+    cut = f", {top} of {len(prediction.places):,}" if len(prediction.places) > top else ""
+    heading(f"\nWhich files would hurt (seconds of the slowest process of each{cut})")
+    show(PLACES, table)
+    if prediction.advice:
+        heading("\nWhat to do there, each change alone (seconds won of the slowest process)")
+        for advice in prediction.advice[:top]:
+            _print_advice(advice)
+    print()
+    for line in notes(prediction):
+        emphasised("", line)
+
+
+def as_json(name: str, prediction: Prediction, top: int | None) -> dict[str, Any]:
+    """For other programs: seconds throughout."""
+    there = prediction.there
+    return {
+        "format": 1,
+        "name": name,
+        "store": prediction.store.name,
+        "figures": SOURCE,
+        "here": prediction.here and asdict(prediction.here),
+        "there": there and asdict(there),
+        "left_seconds": prediction.left,
+        "files": [{**asdict(place), "why": why(place)} for place in prediction.places[:top]],
+        "advice": [
+            {
+                "finding": advice.rule.name,
+                "title": advice.rule.title,
+                "place": advice.place,
+                "before": asdict(advice.before),
+                "after": asdict(advice.after),
+                "fix": sentence(advice.rule.fix, advice.values),
+            }
+            for advice in prediction.advice[:top]
+        ],
+        "notes": notes(prediction),
+    }
