@@ -16,8 +16,9 @@ from fathom.errors import UsageError
 from fathom.run import paths
 from fathom.run.store import Run
 
-#: What wins less of the seconds there is not said.
+#: What wins less of the seconds there is little; what wins less than the second is not said.
 LEAST_SHARE = 0.01
+LEAST_SAID = 0.0001
 #: Rule -> requests as they are when its mistake is mended, and conflicts of locks that are left.
 MENDED: Mapping[str, tuple[str, str]] = {
     "small-accesses": ("from on_joined($store, 'on_requests_now')", "from on_conflicts_now"),
@@ -25,8 +26,9 @@ MENDED: Mapping[str, tuple[str, str]] = {
     "many-files": ("from on_one_file('on_requests_now')", "from on_conflicts_now"),
     "independent-small": (
         "from on_gathered('on_requests_now')",
-        "select c.* from on_conflicts_now as c semi join (select process, file, n from on_requests_now where what = 'write'"
-        " intersect select process, file, n from on_gathered('on_requests_now')) as same using (process, file)",
+        "from on_conflicts_now semi join (select process, file, n from on_requests_now"
+        " where what = 'write' intersect select process, file, n from on_gathered('on_requests_now'))"
+        " as same using (process, file)",
     ),
     "random-order": ("from on_sorted('on_requests_now')", "from on_conflicts_now"),
     "shared-blocks": ("from on_requests_now", "from on_conflicts_now where false"),
@@ -86,6 +88,16 @@ class Advice:
     before: Seconds
     after: Seconds
 
+    @property
+    def won(self) -> float:
+        """Seconds, by the best values."""
+        return self.before.best - self.after.best
+
+    @property
+    def is_much(self) -> bool:
+        """Is it worth doing there?"""
+        return self.won >= LEAST_SHARE * self.before.best
+
 
 @dataclass(frozen=True)
 class Prediction:
@@ -133,9 +145,11 @@ def _slowest(run: Run, cells: str) -> There | None:
 def _here(run: Run) -> Share | None:
     """The process that took longest at the storage in this run."""
     rows = run.sql(
-        "with longest as (select process from on_measured group by process order by sum(seconds) desc, process limit 1)"
+        "with longest as (select process from on_measured group by process"
+        " order by sum(seconds) desc, process limit 1)"
         " select process, any_value(p.rank) as rank, cause, sum(seconds) as seconds"
-        " from on_measured semi join longest using (process) join processes as p using (process) group by process, cause"
+        " from on_measured semi join longest using (process) join processes as p using (process)"
+        " group by process, cause"
     ).to_pylist()
     if not rows:
         return None
@@ -163,9 +177,11 @@ def _reasons(causes: Sequence[Mapping[str, Any]]) -> list[Reason]:
 
 def _places(run: Run) -> list[Place]:
     rows = run.sql(
-        "with process as (select place, process, sum(seconds) as seconds from on_measured group by place, process),"
+        "with process as"
+        " (select place, process, sum(seconds) as seconds from on_measured group by place, process),"
         " here as (select place, max(seconds) as seconds from process group by place)"
-        " select p.*, coalesce(h.seconds, 0) as here from on_places('on_cells_now') as p left join here as h using (place)"
+        " select p.*, coalesce(h.seconds, 0) as here"
+        " from on_places('on_cells_now') as p left join here as h using (place)"
         " order by best desc, place"
     ).to_pylist()
     return [
@@ -198,7 +214,7 @@ def _advice(run: Run, store: Store, before: There) -> list[Advice]:
         _price(run, store.name, requests, conflicts, str(number))
         after = _slowest(run, f"on_cells_{number}")
         best = after.seconds.best if after else 0.0
-        if after is None or before.seconds.best - best < LEAST_SHARE * before.seconds.best:
+        if after is None or before.seconds.best - best <= LEAST_SAID * before.seconds.best:
             continue
         most = run.sql(
             "with each as (select place, what, best from on_cells_now union all"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -19,7 +18,12 @@ from fathom.text.tables import columns, emphasised, heading, printable, show, te
 
 #: A second reason is said where it takes this part of the seconds.
 MUCH = 0.25
-NAMES = {"conflict": "write", "conflict guessed": "write"}
+#: Seconds below which nothing is said of what is left as it was.
+LEAST = 0.001
+#: Of requests, what is nearly all or nearly none.
+SOME = 0.1
+#: Kind of a store -> what its requests wait for.
+TARGETS = {"memory": "memory", "local": "the device", "network": "the server"}
 PLACES = (
     Column(f"{'best':>8}", "best", numbers.seconds),
     Column("low", "low", numbers.seconds),
@@ -40,27 +44,31 @@ def _count(reason: Reason, one: str, many: str | None = None) -> str:
     return numbers.things(max(1, round(reason.n)), one, many)
 
 
-def _why(reason: Reason, place: Place) -> str:
-    """One sentence."""
+def _of_requests(reason: Reason, target: str) -> str:
+    size = numbers.size(round(reason.bytes / max(reason.n, 1)))
+    waits = reason.waits / max(reason.n, 1)
+    each = f"{numbers.percent(waits)} wait for {target}"
+    if waits > 1 - SOME:
+        each = f"each waits for {target}"
+    elif waits < SOME:
+        each = "served by the client's memory"
+    return f"{_count(reason, reason.what)} of {size}: {each}"
+
+
+def _why(reason: Reason, place: Place, store: Store) -> str:
+    """One clause."""
+    target = TARGETS[store.kind]
+    moved = f"{numbers.size(reason.bytes)} to {reason.what}"
     if reason.cause == "requests":
-        size = numbers.size(round(reason.bytes / max(reason.n, 1)))
-        part = reason.waits / max(reason.n, 1)
-        each = (
-            "each waits for the server"
-            if part > 0.9
-            else "the client's memory serves them"
-            if part < 0.1
-            else f"{numbers.percent(part)} wait for the server"
-        )
-        return f"{_count(reason, reason.what)} of {size}: {each}"
+        return _of_requests(reason, target)
     if reason.cause == "transfer":
-        return f"{numbers.size(reason.bytes)} to {reason.what}, at the rate of one process"
+        return f"{moved}, at the rate of one process"
     if reason.cause == "contention":
         those = numbers.things(place.processes, "process", "processes")
-        return f"{numbers.size(reason.bytes)} to {reason.what} by {those}: more than its servers give at once"
+        return f"{moved} by {those}: more than {target} gives at once"
     if reason.cause == "names":
         of = f" of {place.files:,} files" if place.files > 1 else ""
-        return f"{_count(reason, 'open, stat or removal', 'opens, stats and removals')}{of}: each asks a server"
+        return f"{_count(reason, 'open, stat or removal', 'opens, stats and removals')}{of}"
     if reason.cause == "sync":
         return f"{_count(reason, reason.what)}: each waits until the data is safe"
     if reason.what == "lock":
@@ -69,14 +77,14 @@ def _why(reason: Reason, place: Place) -> str:
     return f"{_count(reason, 'write')} beside another process's{told}: a lock is called back"
 
 
-def why(place: Place) -> str:
+def why(place: Place, store: Store) -> str:
     """What takes the seconds: the first reason, and the next if it takes much of them."""
     shown = [
         reason
         for number, reason in enumerate(place.reasons)
         if number == 0 or (number == 1 and reason.share >= MUCH)
     ]
-    return "; ".join(_why(reason, place) for reason in shown)
+    return "; ".join(_why(reason, place, store) for reason in shown)
 
 
 def stores_listed() -> list[str]:
@@ -88,18 +96,12 @@ def stores_listed() -> list[str]:
     ]
 
 
-def _is_server(store: Store) -> bool:
-    return store.kind == "network"
-
-
 def _bars(prediction: Prediction, there: There) -> None:
     best = {cause: seconds.best for cause, seconds in there.causes.items()}
-    shares = {"here": prediction.here} if prediction.here and prediction.here.seconds else {}
     of_there = Share(there.process, there.rank, there.seconds.best, best)
-    both: Mapping[str, Share] = {
-        **{k: v for k, v in shares.items() if v},
-        f"on {prediction.store.name}": of_there,
-    }
+    both = {f"on {prediction.store.name}": of_there}
+    if prediction.here:
+        both = {"here": prediction.here, **both}
     whole = max(share.seconds for share in both.values())
     ranked = sorted(of_there.causes.items(), key=lambda one: -one[1])
     named = [cause for cause, seconds in ranked if seconds > account.LEAST * of_there.seconds]
@@ -128,7 +130,7 @@ def rows(prediction: Prediction, top: int | None) -> pa.Table:
                 "low": place.seconds.low,
                 "high": place.seconds.high,
                 "here": place.here,
-                "why": why(place),
+                "why": why(place, prediction.store),
             }
             for place in prediction.places[:top]
         ]
@@ -136,10 +138,10 @@ def rows(prediction: Prediction, top: int | None) -> pa.Table:
 
 
 def _print_advice(advice: Advice) -> None:
-    won = numbers.seconds(advice.before.best - advice.after.best)
     emphasised(
-        f"{won:>9}  ",
-        f"{advice.rule.title}, most in {printable(advice.place)}: {interval(advice.before)} there, {interval(advice.after)} after",
+        f"{numbers.seconds(advice.won):>9}  ",
+        f"{advice.rule.title}, most in {printable(advice.place)}: "
+        f"{interval(advice.before)} there, {interval(advice.after)} after",
     )
     emphasised(f"{'do':>9}  ", sentence(advice.rule.fix, advice.values))
 
@@ -151,9 +153,10 @@ def notes(prediction: Prediction) -> list[str]:
         f"Figures: {SOURCE}, store {store.name} ({KINDS[store.kind]}). Best is the geometric mean of what is possible.",
         "Low: no process is in another's way. High: processes wait for each other at the same server.",
     ]
-    if prediction.left:
+    if prediction.left > LEAST:
         lines.append(
-            f"Left as here: {numbers.seconds(prediction.left)} at most of a process in libraries and their communication."
+            f"Left as here: at most {numbers.seconds(prediction.left)} of a process"
+            " in libraries and their communication."
         )
     if prediction.guessed:
         lines.append(
@@ -177,10 +180,14 @@ def print_prediction(name: str, prediction: Prediction, top: int) -> None:
     cut = f", {top} of {len(prediction.places):,}" if len(prediction.places) > top else ""
     heading(f"\nWhich files would hurt (seconds of the slowest process of each{cut})")
     show(PLACES, table)
-    if prediction.advice:
+    much = [one for one in prediction.advice if one.is_much]
+    if much:
         heading("\nWhat to do there, each change alone (seconds won of the slowest process)")
-        for advice in prediction.advice[:top]:
-            _print_advice(advice)
+    for advice in much[:top]:
+        _print_advice(advice)
+    if little := [one for one in prediction.advice if not one.is_much]:
+        said = (f"{one.rule.title} ({numbers.seconds(one.won)})" for one in little)
+        emphasised("\nLittle to win there  ", "; ".join(said))
     print()
     for line in notes(prediction):
         emphasised("", line)
@@ -197,7 +204,10 @@ def as_json(name: str, prediction: Prediction, top: int | None) -> dict[str, Any
         "here": prediction.here and asdict(prediction.here),
         "there": there and asdict(there),
         "left_seconds": prediction.left,
-        "files": [{**asdict(place), "why": why(place)} for place in prediction.places[:top]],
+        "files": [
+            {**asdict(place), "why": why(place, prediction.store)}
+            for place in prediction.places[:top]
+        ],
         "advice": [
             {
                 "finding": advice.rule.name,

@@ -43,7 +43,9 @@ told as (
 	from each
 	where what is not null
 	union all
-	select process, file, place, layer, 'stat', first_start, 0, null, null, errors from each where what in ('open', 'create', 'stat', 'remove', 'change') and errors > 0
+	select process, file, place, layer, 'stat', first_start, 0, null, null, errors
+	from each
+	where what in ('open', 'create', 'stat', 'remove', 'change') and errors > 0
 ),
 written as (
 	select file, count(distinct process) as writers from told where what = 'write' and file >= 0 and bytes > 0 group by file
@@ -61,7 +63,11 @@ maker as (
 summed as (
 	select
 		t.process, t.file, any_value(t.place) as place, t.what, sum(t.n) as n, sum(t.bytes) as bytes,
-		sum(case when t.layer in ('dfs', 'daos') then 0 when t.what = 'write' or t.layer = 'stdio' then t.n else coalesce(least(t.consecutive, t.n), 0) end) as cached,
+		sum(case
+			when t.layer in ('dfs', 'daos') then 0
+			when t.what = 'write' or t.layer = 'stdio' then t.n
+			else coalesce(least(t.consecutive, t.n), 0)
+		end) as cached,
 		sum(case
 			when t.layer in ('dfs', 'daos') then t.n
 			when t.what = 'read' and t.layer <> 'stdio' and not o.writes then coalesce(greatest(0, t.n - t.sequential), 0)
@@ -192,13 +198,19 @@ request as materialized (
 		one.kind = 'network' and one.lock_unit is null and r.writers > 1 and r.what = 'write' as uncached
 	from query_table(requests_of) as r join on_layouts(of_store) as l using (file), one
 ),
--- Requests of others before which one's own are done, where servers take them in turn: as many of each as of one's own.
+-- Where servers take requests in turn: for each of one's own, how many pass until it is done, of every other process at most as many as one's own.
+asked as (
+	select
+		process, what, if(one.kind = 'network' and what not in ('read', 'write', 'sync', 'lock', 'close'), null, file) as line, sum(n) as n
+	from request, one
+	group by all
+),
 turns as (
 	select
-		process, file, what, node,
-		if(one.kind = 'network' and what not in ('read', 'write', 'sync', 'lock', 'close'), null, file) as line,
-		sum(n) over (partition by line, what order by n) + n * (count(*) over (partition by line, what) - count(*) over (partition by line, what order by n)) as whole
-	from request, one
+		*,
+		(sum(n) over (partition by line, what order by n) + n * (count(*) over (partition by line, what) - count(*) over (partition by line, what order by n)))
+			/ nullif(n, 0) as each
+	from asked
 ),
 data as (
 	select
@@ -219,7 +231,9 @@ shared as (
 	where bytes > 0
 ),
 mover as (
-	select process, what, line, any_value(known) as known, any_value(servers) as servers, sum(bytes) as bytes, sum(low) as low, sum(best) as best, sum(high) as high
+	select
+		process, what, line, any_value(known) as known, any_value(servers) as servers, sum(bytes) as bytes, sum(low) as low, sum(best) as best,
+		sum(high) as high
 	from shared
 	where line is not null
 	group by all
@@ -259,18 +273,20 @@ priced as (
 			when r.what = 'create' then one.create_high
 			when r.what = 'remove' then one.remove_high
 			when r.what in ('change', 'attribute') then greatest(one.create_high, one.remove_high)
-			when r.what = 'lock' and one.kind = 'network' then if(count(*) over (partition by r.file, r.what) > 1, coalesce(one.lock_high, one.open_high), one.open_high)
+			when r.what = 'lock' and count(*) over (partition by r.file, r.what) > 1 then coalesce(one.lock_high, one.open_high)
+			when r.what = 'lock' and one.kind = 'network' then one.open_high
 			else one.stat_high
 		end as high,
-		if(one.kind = 'memory', r.n, t.whole) as whole
-	from request as r join turns as t using (process, file, what), one
+		if(one.kind = 'memory', r.n, r.n * t.each) as whole
+	from request as r cross join one join turns as t on t.process = r.process and t.what = r.what and (t.line is null or t.line = r.file)
 	where r.what not in ('read', 'write')
 ),
 conflict as (
 	select
 		c.*, r.place, r.stripes,
-		sum(c.most) over (partition by c.file order by c.most) + c.most * (count(*) over (partition by c.file) - count(*) over (partition by c.file order by c.most)) as whole
+		sum(c.most) over up_to + c.most * (count(*) over (partition by c.file) - count(*) over up_to) as whole
 	from query_table(conflicts_of) as c join request as r on r.process = c.process and r.file = c.file and r.what = 'write'
+	window up_to as (partition by c.file order by c.most)
 ),
 cells as (
 	select
@@ -298,7 +314,9 @@ cells as (
 	from conflict, one
 	where lock_low is not null
 )
-select process, file, place, cause, what, n::double as n, waits::double as waits, bytes::double as bytes, low::double as low, best::double as best, high::double as high
+select
+	process, file, place, cause, what, n::double as n, waits::double as waits, bytes::double as bytes, low::double as low, best::double as best,
+	high::double as high
 from cells
 where high > 0;
 
@@ -316,7 +334,8 @@ joined as (
 	from query_table(requests_of) as r, piece
 )
 select * exclude (alone, pieces) replace (
-		alone + pieces as n, least(cached, pieces - if(what = 'write', least(served, pieces), 0)) as cached, if(what = 'write', least(served, pieces), served) as served
+		alone + pieces as n, if(what = 'write', least(served, pieces), served) as served,
+		least(cached, pieces - if(what = 'write', least(served, pieces), 0)) as cached
 	)
 from joined
 where what in ('read', 'write') and n > 1
@@ -391,7 +410,8 @@ with process as (
 ),
 place as (
 	select
-		place, count(*) as processes, arg_max(process, (best, -process::bigint)) as slowest, arg_max(low, best) as low, max(best) as best, arg_max(high, best) as high
+		place, count(*) as processes, arg_max(process, (best, -process::bigint)) as slowest, arg_max(low, best) as low, max(best) as best,
+		arg_max(high, best) as high
 	from process
 	group by place
 ),
