@@ -1,5 +1,5 @@
 /** A made-up run of 64 ranks, two layers, one planted write of 900 ms at rank 37: answers as a server gives them. */
-import type { Column, Finding, FindingsAnswer, Levels, Overview, Runs, Strips, Table, Unit } from "../src/source";
+import type { AccountAnswer, Column, Finding, FindingsAnswer, Levels, Overview, Runs, Strips, Table, Unit } from "../src/source";
 
 export const RUN = "made";
 export const SLOW = "1099511627777";
@@ -45,6 +45,7 @@ const rules: Finding[] = [
 		title: "Small accesses",
 		level: "high",
 		seconds: 1.4,
+		between: [0.7, 2.1],
 		sure: 0.8,
 		sentence: "108,000 writes of 8 KiB; larger ones would have taken 1.4 s less of the slowest rank.",
 		advice: "Collective buffering: romio_cb_write = enable.",
@@ -59,6 +60,7 @@ const rules: Finding[] = [
 		title: "Failed calls",
 		level: "low",
 		seconds: null,
+		between: null,
 		sure: 1,
 		sentence: "3 opens failed.",
 		advice: "Look at the paths.",
@@ -71,6 +73,21 @@ const rules: Finding[] = [
 ];
 
 const findings: FindingsAnswer = { asked: 40, findings: rules, "not asked": ["Not asked, this run has no samples: loaded-node"] };
+
+export const account: AccountAnswer = {
+	seconds: 8,
+	causes: [
+		["names", "opens, closes, stats, removals"],
+		["requests", "requests beyond their bytes"],
+		["transfer", "the bytes asked for"],
+	],
+	processes: [
+		{ which: "slowest", process: 37, label: "rank 37", seconds: 3.3, causes: { names: 0.3, requests: 2, transfer: 1 } },
+		{ which: "median", process: 5, label: "rank 5", seconds: 2.1, causes: { names: 0.1, requests: 1, transfer: 1 } },
+	],
+	references: ["run"],
+	table: table({ process: "count", rank: "count", cause: "text", time: "ns", share: "share" }, [[37, 37, "requests", 2 * SECOND, 0.25]]),
+};
 
 export const overview: Overview = {
 	facts: [
@@ -210,7 +227,7 @@ export const tree = table(
 
 /** All of it by request, as a report holds it. */
 export function answers(): Record<string, unknown> {
-	const byRequest: Record<string, unknown> = { runs, [`overview?run=${RUN}`]: overview, [`findings?run=${RUN}`]: findings, [`lanes?run=${RUN}`]: lanes, [`levels?run=${RUN}`]: levels };
+	const byRequest: Record<string, unknown> = { runs, [`overview?run=${RUN}`]: overview, [`account?run=${RUN}`]: account, [`findings?run=${RUN}`]: findings, [`lanes?run=${RUN}`]: lanes, [`levels?run=${RUN}`]: levels };
 	for (const [from, to] of [[0, 15], [36, 38], [37, 37]] as const) {
 		const lanes = Array.from({ length: to - from + 1 }, (_, at) => from + at);
 		byRequest[`strips?lanes=${from === to ? from : `${from}-${to}`}&run=${RUN}&width=1024`] = strips(lanes);

@@ -152,7 +152,8 @@ def bar(run: Run) -> Bar:
     """The run's time by cause, for the slowest process and the median one of those that did I/O."""
     prepare(run, "account()")
     order = run.sql(
-        "select process from account() group by process order by sum(time) desc, process"
+        # Rounded: of sums of equal numbers the last digits are of the order of adding.
+        "select process from account() group by process order by round(sum(time)) desc, process"
     )["process"].to_pylist()
     seconds = run.sql("select duration / 1e9 as s from runs")["s"][0].as_py()
     learnt = run.sql(

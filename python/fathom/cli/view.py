@@ -146,7 +146,8 @@ class Ahead:
             yield "calls in the order of time", partial(view.opened.sort, self._stop)
             for request in (*whole(name, {}), *pictures(name)):
                 yield self._asked(request)
-        yield self._asked(Request("findings", {"run": name}))
+        for what in ("account", "findings"):
+            yield self._asked(Request(what, {"run": name}))
 
     def _asked(self, request: Request) -> tuple[str, Callable[[], object]]:
         return request.name, partial(ask, self._runs, request.name, request.parameters, self._stop)

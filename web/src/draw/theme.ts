@@ -1,6 +1,7 @@
 /** Colours of pictures. Pages take theirs from style.css; a canvas cannot, so it is given an ink. */
 import { computed, signal } from "@preact/signals";
 import { given } from "../state/state";
+import { CAUSES, type Texture } from "./causes";
 import { LAYERS } from "./layers";
 
 export interface Palette {
@@ -14,12 +15,15 @@ export interface Palette {
 	/** From little to much; every step has 3:1 against the background. */
 	heat: string[];
 	layers: Record<string, string>;
+	causes: Record<string, string>;
 	other: string;
 }
 
 // catalog/layers.toml has them: told apart with every kind of colour blindness; a label always says the same.
 const ON_WHITE = Object.fromEntries([["app", "#767676"], ...LAYERS.map((layer) => [layer.name, layer.onWhite])]) as Record<string, string>;
 const ON_BLACK = Object.fromEntries([["app", "#8a8a8a"], ...LAYERS.map((layer) => [layer.name, layer.onBlack])]) as Record<string, string>;
+const CAUSES_ON_WHITE = Object.fromEntries(Object.entries(CAUSES).map(([cause, style]) => [cause, style.onWhite]));
+const CAUSES_ON_BLACK = Object.fromEntries(Object.entries(CAUSES).map(([cause, style]) => [cause, style.onBlack]));
 
 const LIGHT: Palette = {
 	name: "light",
@@ -31,6 +35,7 @@ const LIGHT: Palette = {
 	select: "#0b57d0",
 	heat: ["#1f9e89", "#26828e", "#31688e", "#3e4989", "#482878", "#440154"],
 	layers: ON_WHITE,
+	causes: CAUSES_ON_WHITE,
 	other: "#767676",
 };
 
@@ -44,6 +49,7 @@ const DARK: Palette = {
 	select: "#8ab4f8",
 	heat: ["#39769e", "#26828e", "#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725"],
 	layers: ON_BLACK,
+	causes: CAUSES_ON_BLACK,
 	other: "#9aa0a6",
 };
 
@@ -86,6 +92,14 @@ export function heat(palette: Palette, share: number): string {
 
 export function layerColour(palette: Palette, layer: string): string {
 	return palette.layers[layer === COMMUNICATION ? "mpi" : layer] ?? palette.other;
+}
+
+export function causeColour(palette: Palette, cause: string): string {
+	return palette.causes[cause] ?? palette.other;
+}
+
+export function causeTexture(cause: string): Texture {
+	return CAUSES[cause]?.texture ?? "full";
 }
 
 function mix(a: string, b: string, share: number): string {

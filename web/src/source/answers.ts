@@ -77,7 +77,10 @@ export interface Finding {
 	name: string;
 	title: string;
 	level: string;
+	/** Of run time won by mending it; null: a danger, not a loss of time. */
 	seconds: number | null;
+	/** The least and the most that these may be. */
+	between: [number, number] | null;
 	sure: number;
 	sentence: string;
 	advice: string;
@@ -93,6 +96,29 @@ export interface FindingsAnswer {
 	asked: number;
 	findings: Finding[];
 	"not asked": string[];
+}
+
+/** The I/O time of one process by cause. */
+export interface AccountShare {
+	which: "slowest" | "median";
+	process: number;
+	label: string;
+	seconds: number;
+	/** Seconds of each cause that has any. */
+	causes: Record<string, number>;
+}
+
+/** Where the run's time went. */
+export interface AccountAnswer {
+	/** Of the run. */
+	seconds: number;
+	/** Each cause, and what it is. */
+	causes: [string, string][];
+	/** None: no I/O call was timed, as the table's note says. */
+	processes: AccountShare[];
+	/** Where the price of an access is from. */
+	references: string[];
+	table: Table;
 }
 
 /** A place to look at first: the longest call, a rank that others wait for, a server above the others. */

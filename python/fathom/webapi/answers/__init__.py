@@ -45,7 +45,7 @@ ALL = "all"
 MOMENT = frozenset({"now", "again"})
 
 #: Answers of the whole run, whatever is selected.
-WHOLE = frozenset(("overview", "findings", "levels"))
+WHOLE = frozenset(("account", "overview", "findings", "levels"))
 # What else is kept in files when nothing is selected: nothing outside the run has a part in it.
 LASTING = WHOLE | {
     "lanes", "slowest", "breakdown", "files", "access", "coverage", "servers", "samples", "latency"

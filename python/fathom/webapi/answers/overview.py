@@ -3,8 +3,6 @@
 import statistics
 from typing import Any
 
-import pyarrow as pa
-
 from fathom.analysis import findings as conclusions
 from fathom.analysis import summary
 from fathom.analysis.part import HEAT_OF_ALL, is_all_own
@@ -17,14 +15,14 @@ from fathom.run import cost
 from fathom.run.background import in_background
 from fathom.run.limitations import reads_and_writes
 from fathom.run.manifest import command_line
-from fathom.run.store import Run
 from fathom.text import numbers
 from fathom.webapi.answers import answer
 from fathom.webapi.answers.captured import Captured
 from fathom.webapi.answers.lanes import lanes
 from fathom.webapi.answers.servers import totals_of
-from fathom.webapi.answers.session import MEMORY, View
+from fathom.webapi.answers.session import View
 from fathom.webapi.answers.span import duration
+from fathom.webapi.answers.stoppable import Stoppable
 from fathom.webapi.answers.table import Table
 from fathom.webapi.answers.tile import has_calls, outliers
 
@@ -160,30 +158,10 @@ def _finding(finding: conclusions.Finding, seconds: float) -> dict[str, Any]:
     chosen = {"call": fields["calls"][0]} if fields["calls"] else {}
     return {
         "name": fields["finding"], "title": fields["title"], "level": level, "seconds": finding.lost,
-        "sure": finding.sure, "sentence": fields["says"], "advice": fields["fix"], "evidence": fields["calls"],
+        "between": finding.between, "sure": finding.sure, "sentence": fields["says"], "advice": fields["fix"], "evidence": fields["calls"],
         "sites": finding.lines, "selection": chosen, "screen": "call" if chosen else "heat",
         "sql": finding.rule.sql.strip(),
     }  # fmt: skip
-
-
-class _Stoppable(Run):
-    """A run that is asked nothing more when nobody waits."""
-
-    def __init__(self, view: View) -> None:
-        """A database of its own, since findings make many tables."""
-        super().__init__(view.run.path, MEMORY, view.run.everything)
-        self._stop = view.stop
-        self._stop.watch(self.connection)
-
-    def sql(self, text: str, **values: Any) -> pa.Table:
-        """As Run has it."""
-        self._stop.check()
-        return super().sql(text, **values)
-
-    def keep(self, name: str, text: str) -> None:
-        """As Run has it."""
-        self._stop.check()
-        super().keep(name, text)
 
 
 @answer("findings")
@@ -194,7 +172,7 @@ def findings(view: View, _: Selection) -> dict[str, Any]:
 
 
 def _conclude(view: View) -> dict[str, Any]:
-    run = _Stoppable(view)
+    run = Stoppable(view)
     findings = conclusions.find(run, conclusions.rules([], conclusions.own_folder()))
     view.stop.check()  # a rule that was interrupted counts as broken, and the others as all
     seconds = run.sql("select duration / 1e9 as s from runs")["s"][0].as_py()

@@ -64,6 +64,7 @@ def first(runs: Runs) -> Iterator[Request]:
     yield Request("runs")
     for run in runs.all:
         yield Request("overview", {"run": run})
+        yield Request("account", {"run": run})
     for run, opened in runs.all.items():
         count = opened.run.sql("select count(*) as n from processes")["n"][0].as_py()
         if count <= NAMED:

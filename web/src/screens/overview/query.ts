@@ -1,4 +1,5 @@
-import type { Finding, FindingsAnswer, Landmark, Overview, Run, Table } from "../../source";
+import { share, time } from "../../draw/units";
+import type { AccountAnswer, AccountShare, Finding, FindingsAnswer, Landmark, Overview, Run, Table } from "../../source";
 import { column } from "../../source";
 
 export type Fact = Overview["facts"][number];
@@ -32,6 +33,75 @@ export function headline(answer: FindingsAnswer | null): string {
 /** Findings by seconds of run time; those that give no figure come last. */
 export function ranked(findings: Finding[]): Finding[] {
 	return [...findings].sort((a, b) => (b.seconds ?? -1) - (a.seconds ?? -1));
+}
+
+/** Findings that the first screen begins with. */
+export const WORST = 3;
+
+/** What mending it would win, and what that may be at least and at most. */
+export function won({ seconds, between, level }: Finding): { best: string; range: string | null } {
+	if (seconds === null) return { best: level, range: null };
+	return { best: time(seconds * 1e9), range: between && `${time(between[0] * 1e9)} to ${time(between[1] * 1e9)}` };
+}
+
+/** Part of a process's I/O time from which on a cause is named. */
+const NAMED = 0.01;
+/** What is in a bar beside the causes of the answer, and what it is. */
+export const OTHERS = "others";
+export const NOT_IO = "not in I/O";
+export const BESIDE: Readonly<Record<string, string>> = {
+	[OTHERS]: "causes of less than 1 % of the I/O time each",
+	[NOT_IO]: "computing, communicating, waiting",
+};
+
+export interface Part {
+	cause: string;
+	seconds: number;
+}
+
+export interface Bar {
+	share: AccountShare;
+	/** From left to right. */
+	parts: Part[];
+}
+
+/** The bars, whose parts stand in one order: most time of the slowest process first, then what is named together, then what was no I/O. */
+export function bars({ seconds, processes }: AccountAnswer): Bar[] {
+	const of = (cause: string, at: number): number => processes[at]?.causes[cause] ?? 0;
+	const all = [...new Set(processes.flatMap((one) => Object.keys(one.causes)))].sort((a, b) => of(b, 0) - of(a, 0) || of(b, 1) - of(a, 1));
+	const little = all.filter((cause) => processes.every((one, at) => of(cause, at) < NAMED * one.seconds));
+	const together = little.length > 1 ? new Set(little) : new Set<string>();
+	return processes.map((share, at) => {
+		const named = all.filter((cause) => !together.has(cause)).map((cause) => ({ cause, seconds: of(cause, at) }));
+		const others = [...together].reduce((sum, cause) => sum + of(cause, at), 0);
+		const parts = [...named, { cause: OTHERS, seconds: others }, { cause: NOT_IO, seconds: Math.max(0, seconds - share.seconds) }];
+		return { share, parts: parts.filter((one) => one.seconds > 0) };
+	});
+}
+
+/** Seconds that the whole width stands for: of a process whose threads did I/O at once, more than the run's. */
+export function width(answer: AccountAnswer): number {
+	return Math.max(answer.seconds, ...answer.processes.map((one) => one.seconds));
+}
+
+/** Above a bar: whose it is, and how much of the run was I/O. */
+export function heading({ share: { which, label, seconds } }: Bar, answer: AccountAnswer): string {
+	const who = answer.processes.length > 1 ? `${which === "slowest" ? "Slowest process" : "Median process"}, ${label}` : label.replace(/^./, (first) => first.toUpperCase());
+	return `${who}: ${time(seconds * 1e9)} in I/O calls, ${ofRun(seconds, answer)} of the run's ${time(answer.seconds * 1e9)}`;
+}
+
+export function ofRun(seconds: number, answer: AccountAnswer): string {
+	return answer.seconds > 0 ? share(seconds / answer.seconds) : "-";
+}
+
+/** What a part of a bar is, in the server's words. */
+export function meaning(cause: string, answer: AccountAnswer): string {
+	return answer.causes.find(([name]) => name === cause)?.[1] ?? BESIDE[cause] ?? "";
+}
+
+/** What there is to read of one part, on one line. */
+export function told({ cause, seconds }: Part, answer: AccountAnswer): string {
+	return `${cause} ${time(seconds * 1e9)}, ${ofRun(seconds, answer)} of the run: ${meaning(cause, answer)}`;
 }
 
 export interface Rates {

@@ -35,6 +35,7 @@ const finding = (name: string, seconds: number | null): Finding => ({
 	title: name,
 	level: "high",
 	seconds,
+	between: null,
 	sure: 1,
 	sentence: "",
 	advice: "",

@@ -11,14 +11,16 @@ import { numbers, column, type Finding, type FindingsAnswer, type Landmark, type
 import { useAnswer } from "../../state/answers";
 import { currentRun } from "../../state/runs";
 import { address, scope } from "../../state/state";
+import { Account } from "./account";
 import { barsHeight, paintBars, type LayerBar } from "./paint";
-import { headline, known, lowest, opens, ranked, rates, type Fact } from "./query";
+import { headline, known, lowest, opens, ranked, rates, won, type Fact } from "./query";
 
 export function Overview(): JSX.Element {
 	const answer = useAnswer<Answer>("overview", scope.value);
 	const run = currentRun.value;
 	return (
 		<>
+			<Account />
 			{answer.value === null && run && <Facts facts={known(run)} />}
 			<Shown answer={answer} height={600}>
 				{(overview) => <Page overview={overview} />}
@@ -159,7 +161,7 @@ function Findings(): JSX.Element {
 	const answer = useAnswer<FindingsAnswer>("findings", { run });
 	return (
 		<section aria-labelledby="findings">
-			<h2 id="findings">{headline(answer.value)}</h2>
+			<h2 id="findings" tabIndex={-1}>{headline(answer.value)}</h2>
 			<Shown answer={answer}>
 				{(reply) => (
 					<>
@@ -195,7 +197,7 @@ function OneFinding({ finding }: { finding: Finding }): JSX.Element {
 				<a href={address(finding.screen, opens(finding))}>
 					<strong>{finding.title}</strong>
 				</a>
-				<span class="quiet">{`${Math.round(finding.sure * 100)} % sure`}</span>
+				<span class="quiet">{[won(finding).range, `${Math.round(finding.sure * 100)} % sure`].filter(Boolean).join(", ")}</span>
 			</div>
 			<p>{finding.sentence}</p>
 			<p>
