@@ -85,7 +85,7 @@ export const account: AccountAnswer = {
 		{ which: "slowest", process: 37, label: "rank 37", seconds: 3.3, causes: { names: 0.3, requests: 2, transfer: 1 } },
 		{ which: "median", process: 5, label: "rank 5", seconds: 2.1, causes: { names: 0.1, requests: 1, transfer: 1 } },
 	],
-	references: ["run"],
+	prices: ["this run's own accesses"],
 	table: table({ process: "count", rank: "count", cause: "text", time: "ns", share: "share" }, [[37, 37, "requests", 2 * SECOND, 0.25]]),
 };
 

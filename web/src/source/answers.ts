@@ -116,8 +116,8 @@ export interface AccountAnswer {
 	causes: [string, string][];
 	/** None: no I/O call was timed, as the table's note says. */
 	processes: AccountShare[];
-	/** Where the price of an access is from. */
-	references: string[];
+	/** Where it is from what an access costs alone. */
+	prices: string[];
 	table: Table;
 }
 

@@ -13,6 +13,12 @@ from fathom.webapi.answers.table import Table
 
 NOTHING = "No I/O call of the program itself was timed, so there is no time to split by cause."
 
+#: What `learnt` of account_references() means.
+PRICES = {
+    "run": "this run's own accesses",
+    "catalog": "the catalogue of file systems",
+}
+
 
 def _shares(split: Bar) -> dict[str, Share]:
     shares = {"slowest": split.slowest, "median": split.median}
@@ -46,7 +52,7 @@ def _account(view: View) -> dict[str, Any]:
             }
             for which, share in shares.items()
         ],
-        "references": split.references,
+        "prices": [PRICES.get(learnt, learnt) for learnt in split.references],
         "table": cells,
     }  # fmt: skip
 

@@ -10,7 +10,7 @@ import type { AccountAnswer, Finding, FindingsAnswer } from "../../source";
 import { useAnswer } from "../../state/answers";
 import { address, scope } from "../../state/state";
 import { SPLIT_HEIGHT, paintMarked, paintSplit, paintSwatch, partAt, type SplitBar } from "./paint";
-import { NOT_IO, OTHERS, WORST, bars, headline, heading, meaning, ofRun, opens, ranked, told, width, won, type Bar } from "./query";
+import { NOT_IO, OTHERS, WORST, bars, headline, heading, meaning, ofRun, opens, ranked, scale, told, width, won, type Bar } from "./query";
 
 export function Account(): JSX.Element {
 	const { run } = scope.value;
@@ -44,6 +44,7 @@ function Split({ account }: { account: AccountAnswer }): JSX.Element {
 	return (
 		<Figure
 			title="Where the time went, by cause"
+			says={scale(account)}
 			name="account"
 			label={drawn.map((bar) => `${heading(bar, account)}: ${bar.parts.map((one) => `${one.cause} ${time(one.seconds * 1e9)}`).join(", ")}`).join(". ")}
 			height={drawn.length * SPLIT_HEIGHT}
@@ -137,7 +138,9 @@ function Worst(): JSX.Element {
 	const answer = useAnswer<FindingsAnswer>("findings", { run });
 	return (
 		<section class="worst" aria-labelledby="worst">
-			<h2 id="worst">What loses time, and what to do</h2>
+			<h2 id="worst">
+				What loses time, and what to do <small class="quiet">seconds of run time that mending would win, and their least and most</small>
+			</h2>
 			<Shown answer={answer} height={120}>
 				{(reply) => (reply.findings.length === 0 ? <p class="quiet">{headline(reply)}</p> : <Most findings={ranked(reply.findings)} />)}
 			</Shown>

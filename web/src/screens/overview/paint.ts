@@ -67,7 +67,7 @@ const TITLE = 22; // above the bar
 const THICK = 28;
 const PAD = 6; // of a word in its part
 const APART = 1; // pixel between two parts
-const STRIPES = 6; // pixels from one line of a texture to the next
+const STRIPES = 8; // pixels from one line of a texture to the next
 
 /** Where the parts of a bar begin and end, in pixels; the last one ends where it must, whatever was rounded. */
 export function edges({ parts, whole }: SplitBar, width: number): [number, number][] {
@@ -101,7 +101,7 @@ export function paintSplit(bars: SplitBar[]): (ink: Ink, box: Box, palette: Pale
 			ink.fillText(fit(bar.title, box.width), 0, top + TITLE / 2);
 			edges(bar, box.width).forEach(([from, to], at) => {
 				const part = bar.parts[at];
-				if (part) paintPart(ink, palette, part, { x: from, y: top + TITLE, width: to - from - APART, height: THICK });
+				if (part) paintPart(ink, palette, part, bar.whole, { x: from, y: top + TITLE, width: to - from - APART, height: THICK });
 			});
 		});
 	};
@@ -114,12 +114,12 @@ interface Place {
 	height: number;
 }
 
-function paintPart(ink: Ink, palette: Palette, part: Part, place: Place): void {
+function paintPart(ink: Ink, palette: Palette, part: Part, whole: number, place: Place): void {
 	const { x, y, width, height } = place;
 	if (width < 1) return;
 	const colour = causeColour(palette, part.cause);
 	paintGround(ink, palette, part.cause, place);
-	const words = label(part, width - 2 * PAD);
+	const words = label(part, whole, width - 2 * PAD);
 	if (words === "") return;
 	const ground = part.cause === NOT_IO ? palette.background : colour;
 	if (part.cause !== NOT_IO && causeTexture(part.cause) !== "full") {
@@ -137,8 +137,8 @@ function legible(ground: string): string {
 }
 
 /** As many words as there is room for. */
-function label({ cause, seconds }: Part, room: number): string {
-	const says = [`${cause} ${time(seconds * 1e9)}`, cause];
+function label({ cause, seconds }: Part, whole: number, room: number): string {
+	const says = [`${cause} ${time(seconds * 1e9)}, ${share(seconds / whole)}`, `${cause} ${time(seconds * 1e9)}`, cause];
 	return says.find((one) => one.length * 7 <= room) ?? "";
 }
 

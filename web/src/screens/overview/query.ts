@@ -87,7 +87,13 @@ export function width(answer: AccountAnswer): number {
 /** Above a bar: whose it is, and how much of the run was I/O. */
 export function heading({ share: { which, label, seconds } }: Bar, answer: AccountAnswer): string {
 	const who = answer.processes.length > 1 ? `${which === "slowest" ? "Slowest process" : "Median process"}, ${label}` : label.replace(/^./, (first) => first.toUpperCase());
-	return `${who}: ${time(seconds * 1e9)} in I/O calls, ${ofRun(seconds, answer)} of the run's ${time(answer.seconds * 1e9)}`;
+	return `${who}: ${time(seconds * 1e9)} in I/O, ${ofRun(seconds, answer)} of the run`;
+}
+
+/** Beside the title: what the whole width is, and where it is from what an access should cost. */
+export function scale({ seconds, prices }: AccountAnswer): string {
+	const from = prices.length > 0 ? `; what an access should cost is from ${prices.join(" and ")}` : "";
+	return `the run took ${time(seconds * 1e9)}${from}`;
 }
 
 export function ofRun(seconds: number, answer: AccountAnswer): string {

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { SvgInk } from "../../draw/ink";
-import { palettes } from "../../draw/theme";
-import type { Finding, Run, Table } from "../../source";
-import { barsHeight, paintBars } from "./paint";
-import { headline, known, lowest, opens, ranked, rates } from "./query";
+import { contrast, palettes } from "../../draw/theme";
+import type { AccountAnswer, Finding, Run, Table } from "../../source";
+import { barsHeight, edges, paintBars, paintMarked, paintSplit, partAt, SPLIT_HEIGHT, type SplitBar } from "./paint";
+import { bars as splitBars, headline, heading, known, lowest, meaning, NOT_IO, opens, OTHERS, ranked, rates, told, width, won } from "./query";
 
 const rate: Table = {
 	columns: [
@@ -98,4 +98,89 @@ test("what is known before any call is read has the units of the facts that foll
 	expect(known(run)).toContainEqual(["ran", 5e9, "ns"]);
 	expect(known(run)).toContainEqual(["ranks", null, "count"]);
 	expect(known(run)).toContainEqual(["layers", "mpiio, posix", "text"]);
+});
+
+const account: AccountAnswer = {
+	seconds: 100,
+	causes: [
+		["names", "opens and closes"],
+		["transfer", "the bytes asked for"],
+	],
+	processes: [
+		{ which: "slowest", process: 3, label: "rank 3", seconds: 80, causes: { locks: 0.2, names: 50, sync: 0.1, transfer: 29.7 } },
+		{ which: "median", process: 5, label: "rank 5", seconds: 40, causes: { transfer: 39.9, locks: 0.1 } },
+	],
+	prices: ["this run's own accesses"],
+	table: rate,
+};
+
+const pictures = (one: AccountAnswer): SplitBar[] => splitBars(one).map((bar) => ({ title: heading(bar, one), parts: bar.parts, whole: width(one) }));
+
+test("the account's parts add up to the run, in one order, the little ones together", () => {
+	const [slowest, median] = splitBars(account);
+	expect(slowest?.parts.map((one) => one.cause)).toEqual(["names", "transfer", OTHERS, NOT_IO]);
+	expect(median?.parts.map((one) => one.cause)).toEqual(["transfer", OTHERS, NOT_IO]);
+	for (const bar of [slowest, median]) expect(bar?.parts.reduce((sum, one) => sum + one.seconds, 0)).toBeCloseTo(100, 9);
+});
+
+test("one cause of little time keeps its name; there is no part of nothing", () => {
+	const few = { ...account, seconds: 80, processes: [{ which: "slowest" as const, process: 0, label: "process 0", seconds: 80, causes: { names: 79.9, locks: 0.1 } }] };
+	expect(splitBars(few)[0]?.parts.map((one) => one.cause)).toEqual(["names", "locks"]);
+	expect(pictures(few)[0]?.title).toBe("Process 0: 80 s in I/O, 100 % of the run");
+});
+
+test("threads that did I/O at once make the bar longer than the run", () => {
+	const threads = { ...account, seconds: 50 };
+	expect(width(threads)).toBe(80);
+	expect(splitBars(threads)[0]?.parts.some((one) => one.cause === NOT_IO)).toBe(false);
+	expect(edges(pictures(threads)[0] as SplitBar, 800).at(-1)?.[1]).toBe(800);
+});
+
+test("a part says its seconds, its share and the server's meaning", () => {
+	expect(told({ cause: "names", seconds: 50 }, account)).toBe("names 50 s, 50 % of the run: opens and closes");
+	expect(meaning(OTHERS, account)).toContain("less than 1 %");
+	expect(meaning("of a newer server", account)).toBe("");
+});
+
+test("parts follow one another, and what the mouse is on is the part that is drawn there", () => {
+	const drawn = pictures(account);
+	expect(edges(drawn[0] as SplitBar, 1000)).toEqual([
+		[0, 500],
+		[500, 797],
+		[797, 800],
+		[800, 1000],
+	]);
+	expect(partAt(drawn, 1000, 600, 30)).toEqual({ row: 0, cause: "transfer" });
+	expect(partAt(drawn, 1000, 600, SPLIT_HEIGHT + 30)).toEqual({ row: 1, cause: NOT_IO });
+	expect(partAt(drawn, 1000, 600, 5)).toBe(null);
+	expect(partAt(drawn, 1000, 600, 5 * SPLIT_HEIGHT)).toBe(null);
+});
+
+const drawnAt = (wide: number, palette = palettes.light): string => {
+	const box = { width: wide, height: 2 * SPLIT_HEIGHT };
+	const ink = new SvgInk(box);
+	paintSplit(pictures(account))(ink, box, palette);
+	return ink.document(palette.background);
+};
+
+test.each([palettes.light, palettes.dark])("of $name: words stand in the part that they name, legible, as far as there is room", (palette) => {
+	expect(drawnAt(1280, palette)).toContain("names 50 s, 50 %");
+	expect(drawnAt(420, palette)).toContain(">transfer 29.7 s<");
+	expect(drawnAt(150, palette)).not.toContain(">transfer");
+	for (const [, x, label] of drawnAt(800, palette).matchAll(/<text x="([\d.]+)"[^>]*>(names|transfer|not in)/g)) expect(Number(x), label).toBeLessThan(800);
+	for (const colour of Object.values(palette.causes)) expect(Math.max(contrast("#000000", colour), contrast("#ffffff", colour))).toBeGreaterThanOrEqual(4.5);
+});
+
+test("the part that is pointed at is framed in every bar, and told above its own", () => {
+	const box = { width: 800, height: 2 * SPLIT_HEIGHT };
+	const ink = new SvgInk(box);
+	paintMarked(pictures(account), "transfer", (row) => (row === 1 ? "transfer 39.9 s" : null))(ink, box, palettes.dark);
+	const svg = ink.document("#000000");
+	expect([...svg.matchAll(/stroke-width="2"/g)]).toHaveLength(2);
+	expect([...svg.matchAll(/transfer 39.9 s/g)]).toHaveLength(1);
+});
+
+test("what a finding wins is one value and an interval; a danger wins no time", () => {
+	expect(won({ ...finding("a", 5), between: [2, 9] })).toEqual({ best: "5 s", range: "2 s to 9 s" });
+	expect(won({ ...finding("a", null), level: "danger" })).toEqual({ best: "danger", range: null });
 });

@@ -1,0 +1,93 @@
+"""What the first screen begins with: the account's own figures, and no colour missing."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fathom.analysis import account
+from fathom.analysis.findings import find, rules
+from fathom.run.store import Run, open_run
+from fathom.webapi import answers as screens
+from fathom.webapi.answers.account import NOTHING
+from fathom.webapi.answers.session import Runs
+from fathom.webapi.report import requests
+from schema import counters_of, write_run
+from screens.asked import Asked
+from small import CALLS
+
+
+def ask(path: Path, name: str = "account") -> Any:
+    """The answer of the one run there."""
+    return screens.ask(Runs([path]), name, {"run": path.stem})
+
+
+def check(answer: Any, run: Run) -> None:
+    """The answer has the account's seconds, and its table the same."""
+    bar = account.bar(run)
+    shares = {"slowest": bar.slowest, "median": bar.median}
+    wanted = {which: one for which, one in shares.items() if one and one.seconds}
+    assert answer["seconds"] == bar.run_seconds
+    assert [one["which"] for one in answer["processes"]] == list(wanted)
+    for one, share in zip(answer["processes"], wanted.values(), strict=True):
+        assert one["process"] == share.process
+        assert one["causes"] == pytest.approx(share.causes)
+        assert sum(one["causes"].values()) == pytest.approx(one["seconds"])
+        rows = [row for row in answer["table"]["rows"] if row[0] == share.process]
+        assert {row[2]: row[3] / 1e9 for row in rows} == pytest.approx(share.causes, abs=1e-9)
+        whole = one["seconds"] / bar.run_seconds
+        assert sum(row[4] for row in rows) == pytest.approx(whole, rel=1e-6)
+    assert answer["table"]["note"] == (None if wanted else NOTHING)
+
+
+def test_it_is_the_account_of_show(run_directory: Path) -> None:
+    answer = ask(run_directory)
+    check(answer, open_run(run_directory))
+    assert [one["label"] for one in answer["processes"]] == ["rank 1", "rank 0"]
+    assert dict(answer["causes"]) == account.CAUSES
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_of_random_runs_too(tmp_path: Path, seed: int) -> None:
+    asked = Asked(tmp_path, seed)
+    check(asked.ask("account"), open_run(asked.runs.all["r"].run.path))
+
+
+def test_of_sums_alone_and_of_another_tools_log(tmp_path: Path) -> None:
+    """At level job, or imported, nothing but counters is there."""
+    counted = [{**row, "recorded": 0} for row in counters_of(CALLS) if row["process"] == 0]
+    path = write_run(
+        tmp_path / "r.fathom", runs=[{"duration": 4000, "processes": 1}],
+        processes=[{"process": 0, "rank": None}], counters=counted,
+    )  # fmt: skip
+    answer = ask(path)
+    check(answer, open_run(path))
+    assert [(one["which"], one["label"]) for one in answer["processes"]] == [
+        ("slowest", "process 0")
+    ]
+
+
+def test_without_io_it_says_why(tmp_path: Path) -> None:
+    path = write_run(
+        tmp_path / "r.fathom", runs=[{"duration": 100, "processes": 1}], processes=[{"process": 0}]
+    )
+    answer = ask(path)
+    assert (answer["processes"], answer["table"]["rows"]) == ([], [])
+    assert answer["table"]["note"] == NOTHING
+
+
+def test_findings_have_the_interval_of_their_seconds(run_directory: Path) -> None:
+    wanted = find(open_run(run_directory), rules([], None)).conclusions
+    found = ask(run_directory, "findings")["findings"]
+    assert [one["between"] for one in found] == [one.between and list(one.between) for one in wanted]
+
+
+def test_a_report_has_it_behind_the_first_facts(run_directory: Path) -> None:
+    names = [one.name for one in requests.first(Runs([run_directory]))]
+    assert names[:3] == ["runs", "overview", "account"]
+
+
+def test_every_cause_has_a_colour() -> None:
+    root = Path(__file__).parents[3]
+    table = (root / "web/src/draw/causes.ts").read_text()
+    assert re.findall(r'^\t"?([\w-]+)"?: \{ onWhite', table, re.MULTILINE) == list(account.CAUSES)
