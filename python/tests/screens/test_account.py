@@ -79,7 +79,9 @@ def test_without_io_it_says_why(tmp_path: Path) -> None:
 def test_findings_have_the_interval_of_their_seconds(run_directory: Path) -> None:
     wanted = find(open_run(run_directory), rules([], None)).conclusions
     found = ask(run_directory, "findings")["findings"]
-    assert [one["between"] for one in found] == [one.between and list(one.between) for one in wanted]
+    assert [one["between"] for one in found] == [
+        one.between and list(one.between) for one in wanted
+    ]
 
 
 def test_a_report_has_it_behind_the_first_facts(run_directory: Path) -> None:
