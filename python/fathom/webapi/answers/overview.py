@@ -158,8 +158,8 @@ def _finding(finding: conclusions.Finding, seconds: float) -> dict[str, Any]:
     chosen = {"call": fields["calls"][0]} if fields["calls"] else {}
     return {
         "name": fields["finding"], "title": fields["title"], "level": level, "seconds": finding.lost,
-        "between": finding.between, "sure": finding.sure, "sentence": fields["says"], "advice": fields["fix"],
-        "evidence": fields["calls"],
+        "between": finding.between, "sure": finding.sure,
+        "sentence": fields["says"], "advice": fields["fix"], "evidence": fields["calls"],
         "sites": finding.lines, "selection": chosen, "screen": "call" if chosen else "heat",
         "sql": finding.rule.sql.strip(),
     }  # fmt: skip

@@ -72,35 +72,37 @@ function said(bar: Bar | undefined, cause: string, account: AccountAnswer): stri
 function Legend({ account, drawn, pointed, point }: { account: AccountAnswer; drawn: Bar[]; pointed: Pointed; point: (at: Pointed) => void }): JSX.Element {
 	const causes = [...new Set(drawn.flatMap((bar) => bar.parts.map((one) => one.cause)))].sort((a, b) => place(a) - place(b));
 	return (
-		<table class="causes">
-			<caption class="unseen">Colours of the bars</caption>
-			<thead>
-				<tr>
-					<th scope="col">cause</th>
-					<th scope="col">what it is</th>
-					{drawn.map(({ share }) => (
-						<th key={share.which} scope="col" class="number">
-							{drawn.length > 1 ? share.which : share.label}
-						</th>
-					))}
-				</tr>
-			</thead>
-			<tbody>
-				{causes.map((cause) => (
-					<tr key={cause} class={pointed?.cause === cause ? "pointed" : ""} onMouseEnter={() => point({ row: null, cause })} onMouseLeave={() => point(null)}>
-						<th scope="row">
-							<Swatch cause={cause} /> {cause}
-						</th>
-						<td>{meaning(cause, account)}</td>
-						{drawn.map((bar) => (
-							<td key={bar.share.which} class="number">
-								{figures(bar, cause, account)}
-							</td>
+		<div class="scroll" tabIndex={0} role="region" aria-label="Colours of the bars">
+			<table class="causes">
+				<caption class="unseen">Colours of the bars</caption>
+				<thead>
+					<tr>
+						<th scope="col">cause</th>
+						<th scope="col">what it is</th>
+						{drawn.map(({ share }) => (
+							<th key={share.which} scope="col" class="number">
+								{drawn.length > 1 ? share.which : share.label}
+							</th>
 						))}
 					</tr>
-				))}
-			</tbody>
-		</table>
+				</thead>
+				<tbody>
+					{causes.map((cause) => (
+						<tr key={cause} class={pointed?.cause === cause ? "pointed" : ""} onMouseEnter={() => point({ row: null, cause })} onMouseLeave={() => point(null)}>
+							<th scope="row">
+								<Swatch cause={cause} /> {cause}
+							</th>
+							<td>{meaning(cause, account)}</td>
+							{drawn.map((bar) => (
+								<td key={bar.share.which} class="number">
+									{figures(bar, cause, account)}
+								</td>
+							))}
+						</tr>
+					))}
+				</tbody>
+			</table>
+		</div>
 	);
 }
 
