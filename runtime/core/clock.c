@@ -4,7 +4,6 @@
 #include "core/state.h"
 #include "core/thread.h"
 
-#include <fcntl.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <time.h>
@@ -140,16 +139,9 @@ uint64_t clock_ticks_per_second(void)
 /* What the kernel tells time by; "" where it does not say. */
 static void read_source(char source[8])
 {
-	const long fd =
-		raw3(SYS_openat, AT_FDCWD,
-		     (long)"/sys/devices/system/clocksource/clocksource0/current_clocksource",
-		     O_RDONLY | O_CLOEXEC);
-
 	memset(source, 0, 8);
-	if (fd < 0)
-		return;
-	raw3(SYS_read, fd, (long)source, 7);
-	raw3(SYS_close, fd, 0, 0);
+	raw_read_file("/sys/devices/system/clocksource/clocksource0/current_clocksource", source,
+		      7);
 }
 
 /* The counter runs at one rate on all cores, and the kernel trusts it. */

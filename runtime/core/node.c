@@ -20,17 +20,13 @@ static void append(const char *key, const char *value)
 /* The first line of a file, where there is one. */
 static void append_line(const char *key, const char *from)
 {
-	const long fd = raw3(SYS_openat, AT_FDCWD, (long)from, O_RDONLY | O_CLOEXEC);
 	const size_t before = strlen(process->path);
 	size_t length;
 	long got;
 
-	if (fd < 0)
-		return;
 	join_path(process->path, process->path, key, "");
 	length = strlen(process->path);
-	got = raw3(SYS_read, fd, (long)(process->path + length), (long)(PATH_BYTES - length - 2));
-	raw3(SYS_close, fd, 0, 0);
+	got = raw_read_file(from, process->path + length, PATH_BYTES - length - 2);
 	process->path[got > 0 ? length + (size_t)got : before] = '\0';
 	if (got <= 0)
 		return;

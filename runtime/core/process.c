@@ -169,13 +169,8 @@ void numbered_path(char *out, const char *directory, const char *name, uint64_t 
 static void read_node(void)
 {
 	struct utsname node;
-	long fd = raw3(SYS_openat, AT_FDCWD, (long)"/proc/sys/kernel/random/boot_id",
-		       O_RDONLY | O_CLOEXEC);
-	long got = fd < 0 ? 0 : raw3(SYS_read, fd, (long)config.boot_id, 36);
 
-	if (fd >= 0)
-		raw3(SYS_close, fd, 0, 0);
-	if (got != 36)
+	if (raw_read_file("/proc/sys/kernel/random/boot_id", config.boot_id, 36) != 36)
 		text_copy(config.boot_id, sizeof(config.boot_id), "unknown");
 	text_copy(config.host, sizeof(config.host),
 		  raw3(SYS_uname, (long)&node, 0, 0) == 0 ? node.nodename : "unknown");

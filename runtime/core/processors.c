@@ -1,6 +1,5 @@
 /* The processors of a process. Each question is a few system calls of ours; where the kernel does not answer (no /proc,
  * not permitted, not built in) it is not known. */
-#include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -13,13 +12,8 @@
 /* What is in a file, with a zero behind it; false: it cannot be read. */
 static bool read_text(const char *path, char *text, size_t size)
 {
-	const long fd = raw3(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC);
-	long got;
+	const long got = raw_read_file(path, text, size - 1);
 
-	if (fd < 0)
-		return false;
-	got = raw3(SYS_read, fd, (long)text, (long)size - 1);
-	raw3(SYS_close, fd, 0, 0);
 	text[got > 0 ? got : 0] = '\0';
 	return got > 0;
 }

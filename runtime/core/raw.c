@@ -2,6 +2,7 @@
 #include "core/raw.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
 
 enum { LONGEST_WAIT = 1000000 }; /* yields: a thread that died inside never leaves */
@@ -75,4 +76,16 @@ void raw_close(void)
 void raw_open(void)
 {
 	atomic_store(&closed, false);
+}
+
+long raw_read_file(const char *path, void *out, size_t size)
+{
+	const long fd = raw3(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC);
+	long got;
+
+	if (fd < 0)
+		return fd;
+	got = raw3(SYS_read, fd, (long)out, (long)size);
+	raw3(SYS_close, fd, 0, 0);
+	return got;
 }

@@ -6,6 +6,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 
@@ -74,6 +75,9 @@ static inline long raw4(long n, long a, long b, long c, long d)
 {
 	return raw6(n, a, b, c, d, 0, 0);
 }
+
+/* What one read of a file gives, in bytes; below zero: it cannot be opened or read. */
+long raw_read_file(const char *path, void *out, size_t size);
 
 /* Waits for a millisecond. Not by nanosleep: where a thread was borrowed from a nanosleep of the program's, the kernel
  * would forget how that goes on. */

@@ -124,13 +124,9 @@ static void *map_file(int flags, size_t bytes)
 static uint64_t pid_start(void)
 {
 	char *text = process->path;
-	long fd = raw3(SYS_openat, AT_FDCWD, (long)"/proc/self/stat", O_RDONLY | O_CLOEXEC), got;
+	const long got = raw_read_file("/proc/self/stat", text, PATH_BYTES - 1);
 	const char *at;
 
-	if (fd < 0)
-		return 0;
-	got = raw3(SYS_read, fd, (long)text, PATH_BYTES - 1);
-	raw3(SYS_close, fd, 0, 0);
 	if (got <= 0)
 		return 0;
 	text[got] = '\0';
