@@ -320,7 +320,10 @@ def test_first_sentences_say_what_is_true_of_the_job(
 ) -> None:
     shown = fathom("show", imported(wild.log(name), tmp_path))
     assert shown.returncode == 0, shown.stderr
-    text = " ".join(shown.stdout.split("\n\n")[1].split())
+    (answer,) = [
+        block for block in shown.stdout.split("\n\n") if block.startswith("I/O the problem?")
+    ]
+    text = " ".join(answer.split())
     for part in words:
         assert part in text
     hosts = "APMPI" in Theirs(wild.log(name)).modules
