@@ -30,9 +30,6 @@ worst as (
 contiguous as (
 	select file, bool_or(value = 'contiguous') as contiguous, bool_or(value = 'chunked') as chunked
 	from hints_in_force join objects using (object, file) where key = 'layout' group by file
-),
-python as (
-	select coalesce(bool_or(regexp_matches(exe, 'python[0-9.]*$')), false) as python from processes
 )
 select
 	p.place as path,
@@ -48,8 +45,8 @@ select
 		when not bool_or(c.contiguous or c.chunked)
 			then 'larger pieces, or a collective call; MPI-IO: romio_ds_read, romio_ds_write = disable where pieces lie far apart'
 		when not bool_or(c.contiguous) then 'chunks of the shape that is read or written at once, or a chunk cache that holds them: '
-			|| if(any_value(python.python), 'chunks=, rdcc_nbytes= of h5py.File', 'H5Pset_chunk, H5Pset_chunk_cache')
-		when any_value(python.python) then 'read a block into memory and work on that (a = dset[:, i:j]), or store it in chunks of the shape that is read '
+			|| if(is_python(), 'chunks=, rdcc_nbytes= of h5py.File', 'H5Pset_chunk, H5Pset_chunk_cache')
+		when is_python() then 'read a block into memory and work on that (a = dset[:, i:j]), or store it in chunks of the shape that is read '
 			|| '(create_dataset(chunks=...)): HDF5 reads its sieve buffer of 64 KiB for each piece'
 		else 'one H5Dread of a block instead of many of its columns, or chunks of the shape that is read (H5Pset_chunk): HDF5 reads its sieve buffer '
 			|| '(H5Pset_sieve_buf_size, 64 KiB) for each piece'
@@ -57,6 +54,6 @@ select
 	max(w.seconds) as lost,
 	[]::ubigint[] as calls
 from asked as a join moved as m using (file, way) join worst as w using (file, way) join places() as p on p.file = a.file
-	left join contiguous as c on c.file = a.file, python
+	left join contiguous as c on c.file = a.file
 where m.bytes > 2 * a.bytes and a.bytes > 0 and m.bytes - a.bytes > 1048576
 group by p.place, a.way

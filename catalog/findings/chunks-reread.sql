@@ -46,9 +46,6 @@ counted as (
 		if(f.filters is null, p.below, a.seconds) as spent,
 		if(f.filters is null, a.asked / p.moved, least(1, ceil(a.elements / chunk_elements) / chunks)) as needed
 	from process as p join asked as a using (process, file, name, what) join form as f using (file, name)
-),
-python as (
-	select coalesce(bool_or(regexp_matches(exe, 'python[0-9.]*$')), false) as python from processes
 )
 select
 	p.place as path,
@@ -65,14 +62,14 @@ select
 	bool_or(c.opens > 2 and c.opens > c.n / 2) as is_reopened,
 	if(is_reopened, format('; it was opened {} times', max(c.opens)), '') as opened,
 	case
-		when is_reopened and any_value(python.python) then 'open the dataset once, before the loop (d = f["name"]): each open begins with an empty chunk cache'
+		when is_reopened and is_python() then 'open the dataset once, before the loop (d = f["name"]): each open begins with an empty chunk cache'
 		when is_reopened then 'open the dataset once, before the loop: each open begins with an empty chunk cache'
-		when any_value(python.python) then 'a chunk cache (rdcc_nbytes= of h5py.File) that holds all chunks one call touches, or chunks of the shape of the calls'
+		when is_python() then 'a chunk cache (rdcc_nbytes= of h5py.File) that holds all chunks one call touches, or chunks of the shape of the calls'
 		else 'a chunk cache (H5Pset_chunk_cache) that holds all chunks one call touches, or chunks of the shape of the calls'
 	end as fix,
 	max(c.spent) as seconds,
 	flatten(max_by(c.calls, c.spent, 2)) as calls,
 	max(c.spent * (1 - c.needed)) as lost
-from counted as c join places() as p using (file), python
+from counted as c join places() as p using (file)
 where c.held > 1.5 * c.asked
 group by p.place, c.name, c.what

@@ -11,11 +11,7 @@
 -- needs:  counters
 -- causes: transfer, contention, exchange, locks
 -- seen:   Yu, Vetter 2008; Lustre manual, striping; Bez et al. 2022 (Drishti)
-with stripe as (
-	select file, max(try_cast(value as bigint)) as stripes
-	from hints_in_force where key = 'striping_factor' and source = 'in force' group by file having stripes > 0
-),
-moved as (
+with moved as (
 	select
 		file, count(distinct process) filter (is_outermost(enclosing_layer, enclosing)) as ranks, sum(calls) filter (reaches_storage(layer, enclosing_layer)) as n,
 		sum(bytes) filter (reaches_storage(layer, enclosing_layer))::hugeint as bytes
@@ -25,8 +21,8 @@ moved as (
 ),
 wide as (
 	select m.*, s.stripes, least(m.ranks, 32, greatest(4 * s.stripes, m.bytes // 268435456))::bigint as want
-	from moved as m join stripe as s using (file)
-	where m.ranks >= 4 * s.stripes and s.stripes < 16 and m.bytes >= 1073741824 * s.stripes and m.bytes >= 65536 * m.n
+	from moved as m join file_layouts() as s using (file)
+	where s.stripes > 0 and m.ranks >= 4 * s.stripes and s.stripes < 16 and m.bytes >= 1073741824 * s.stripes and m.bytes >= 65536 * m.n
 ),
 spent as (
 	select

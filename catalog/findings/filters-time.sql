@@ -36,9 +36,6 @@ process as (
 	from cells as c join own as o using (file, process) join filtered as f using (file) join places() as p on p.file = c.file
 		left join moved as m on m.file = c.file left join account_references() as r on r.file = c.file and r.kind = o.kind
 	group by p.place, c.process
-),
-python as (
-	select coalesce(bool_or(regexp_matches(exe, 'python[0-9.]*$')), false) as python from processes
 )
 select
 	path,
@@ -48,10 +45,10 @@ select
 	arg_max(below, seconds) as below,
 	arg_max(asked, seconds)::hugeint as asked,
 	max(lost) as lost,
-	if(any_value(python.python),
+	if(is_python(),
 		'a quicker filter (compression="lzf"), a lower level (compression_opts=1), or none where the store has room; chunks that are written as a whole',
 		'a lower level (H5Pset_deflate 1), a quicker filter, or none where the store has room; chunks that are written as a whole') as fix,
 	[]::ubigint[] as calls
-from process, python
+from process
 where seconds > below and lost > 0
 group by path

@@ -12,32 +12,15 @@
 -- needs:  counters
 -- causes: requests, contention, locks, needless, library, unexplained, transfer
 -- seen:   Thakur, Gropp, Lusk 1999; Bez et al. 2023 (AIIO): openPMD, 1,023 s independent, 741 s collective
-with each as (
-	select c.file, c.process, c.kind, sum(c.calls - c.errors) as n, sum(c.bytes) as bytes, sum(c.time) / 1e9 as seconds
-	from counters as c
-	where c.layer = 'mpiio' and c.kind in ('read', 'write') and c.file is not null
-		and (c.layer, c.op) not in (select (o.layer, o.op) from account_collectives() as o) and c.bytes > 0 and c.calls > c.errors
-	group by all
-),
-file as (
-	select
-		file, kind as what, count(*) as ranks, sum(n)::hugeint as n, sum(bytes)::hugeint as bytes, max(bytes) as most, max(seconds) as seconds
-	from each
-	group by file, kind
-	having count(*) > 1 and sum(bytes) < 262144 * sum(n) and max(n) >= 256
-),
--- What the account has of them, of the slowest process.
-cells as (
+with cells as (
+	-- What the account has of them, of each process.
 	select file, direction(kind, op) as what, process, sum(time) / 1e9 as seconds, sum(time) filter (is_system(layer)) / 1e9 as store
 	from account()
-	where not collective and layer in ('mpiio', 'posix') and file in (select file from file)
+	where not collective and layer in ('mpiio', 'posix') and file in (select file from small_independent())
 	group by all
 ),
 slowest as (
 	select file, what, max(seconds) as cells, arg_max(store, seconds) as store from cells group by file, what
-),
-stripe as (
-	select file, max(try_cast(value as bigint)) as stripes from hints_in_force where key = 'striping_factor' and source = 'in force' group by file
 ),
 priced as (
 	select
@@ -45,8 +28,8 @@ priced as (
 		greatest(most * e.per_byte, bytes * e.served / coalesce(t.stripes, 1)) as after,
 		greatest(most * e.per_byte_low, bytes * e.served_low / coalesce(t.stripes, 1)) as least_after,
 		greatest(most * e.per_byte_high, bytes * e.served_high / coalesce(t.stripes, 1)) as most_after
-	from file as f join slowest as s using (file, what) join places() as p using (file)
-		join account_references() as e on e.file = f.file and e.kind = f.what left join stripe as t on t.file = f.file
+	from small_independent() as f join slowest as s using (file, what) join places() as p using (file)
+		join account_references() as e on e.file = f.file and e.kind = f.what left join file_layouts() as t on t.file = f.file
 )
 select
 	path,

@@ -6,12 +6,15 @@ A finding takes the cells that its mistake fills: what is won is the slowest pro
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from fathom.run import macros
 from fathom.run.store import Run
+
+T = TypeVar("T")
 
 #: Causes in the order in which they rule each other out -> what they are.
 CAUSES = {
@@ -53,13 +56,9 @@ class Bar:
     references: list[str]  # where the price of an access is from: run, catalog
 
 
-@dataclass(frozen=True)
-class Won:
-    """Seconds of run time: an interval, and one value."""
-
-    low: float
-    best: float
-    high: float
+def in_order(causes: Mapping[str, T]) -> dict[str, T]:
+    """The causes that are there, in the order of CAUSES."""
+    return {cause: causes[cause] for cause in CAUSES if causes.get(cause)}
 
 
 def prepare(run: Run, sql: str) -> None:
@@ -86,6 +85,12 @@ class Account:
         )
         return float(row["s"][0].as_py() or 0)
 
+    @cached_property
+    def waited(self) -> float | None:
+        """Seconds that half of the ranks waited for others, and longer; None: not known."""
+        row = self.run.sql("select median(waited) / 1e9 as s from waited_for_others()")
+        return row["s"][0].as_py()  # type: ignore[no-any-return]
+
     def _is_taken(self, causes: frozenset[str], row: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """A condition on cells: these causes, of the files and the direction that a finding's row names."""
         text, values = "list_contains($causes, cause)", {"causes": sorted(causes)}
@@ -107,11 +112,10 @@ class Account:
             f"""with each as (
                 select process, sum(time) / 1e9 as io, coalesce(sum(time) filter ({condition}), 0) / 1e9 as cells
                 from account_left group by process
-            ), part as (select least(1, $lost / nullif(max(cells), 0)) as part from each),
-            waiting as (select median(waited) / 1e9 as waited from waited_for_others())
+            ), part as (select least(1, $lost / nullif(max(cells), 0)) as part from each)
             select max(io) - max(io - cells * part) as together, max(cells * part) as alone,
-                arg_max(io, cells) >= max(io) / 2 as is_slow, any_value(waited) as waited
-            from each, part, waiting""",
+                arg_max(io, cells) >= max(io) / 2 as is_slow
+            from each, part""",
             lost=lost,
             **values,
         ).to_pylist()[0]
@@ -119,7 +123,7 @@ class Account:
         if found["is_slow"]:
             return together
         # Others may wait for one who does less I/O than they do, though not in calls of I/O.
-        waited = (alone - together) / 2 if found["waited"] is None else found["waited"]
+        waited = (alone - together) / 2 if self.waited is None else self.waited
         return together + min(alone - together, waited)
 
     def take(self, causes: frozenset[str], row: dict[str, Any], lost: float) -> None:
@@ -143,8 +147,7 @@ def _share(run: Run, process: int) -> Share:
         " from account() as a left join processes as p using (process) where process = $process group by cause",
         process=process,
     ).to_pylist()
-    by_cause = {row["cause"]: row["seconds"] for row in rows}
-    causes = {cause: by_cause[cause] for cause in CAUSES if by_cause.get(cause)}
+    causes = in_order({row["cause"]: row["seconds"] for row in rows})
     return Share(process, rows[0]["rank"], sum(causes.values()), causes)
 
 

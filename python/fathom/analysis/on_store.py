@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fathom.analysis import findings
-from fathom.analysis.account import CAUSES, Share, prepare
+from fathom.analysis.account import Share, in_order, prepare
 from fathom.catalog.stores import Store, stores
 from fathom.errors import UsageError
 from fathom.run import paths
@@ -133,7 +133,7 @@ def _slowest(run: Run, cells: str) -> There | None:
     by_cause = {row["cause"]: _seconds(row) for row in rows}
     if not rows:
         return None
-    causes = {cause: by_cause[cause] for cause in CAUSES if cause in by_cause}
+    causes = in_order(by_cause)
     total = Seconds(
         sum(one.low for one in causes.values()),
         sum(one.best for one in causes.values()),
@@ -153,8 +153,7 @@ def _here(run: Run) -> Share | None:
     ).to_pylist()
     if not rows:
         return None
-    by_cause = {row["cause"]: row["seconds"] for row in rows}
-    causes = {cause: by_cause[cause] for cause in CAUSES if by_cause.get(cause)}
+    causes = in_order({row["cause"]: row["seconds"] for row in rows})
     return Share(rows[0]["process"], rows[0]["rank"], sum(causes.values()), causes)
 
 

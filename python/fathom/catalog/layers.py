@@ -28,11 +28,15 @@ class Layer:
     settings: bool = False
 
 
-def catalog_data(name: str) -> dict[str, Any]:
-    """What a file of the catalog says: inside the package when installed, else the source tree's."""
+def catalog_path(name: str) -> Path:
+    """A file or folder of the catalog: inside the package when installed, else the source tree's."""
     inside = PACKAGE / "catalog" / name
-    file = inside if inside.is_file() else PACKAGE.parents[1] / "catalog" / name
-    return tomllib.loads(file.read_text(encoding="utf-8"))
+    return inside if inside.exists() else PACKAGE.parents[1] / "catalog" / name
+
+
+def catalog_data(name: str) -> dict[str, Any]:
+    """What a file of the catalog says."""
+    return tomllib.loads(catalog_path(name).read_text(encoding="utf-8"))
 
 
 @cache

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from .layers import PACKAGE
+from .layers import catalog_path
 from .model import CatalogError
 from .row import NAME, Row, one_of
 
@@ -122,18 +122,7 @@ class Store:
 @cache
 def stores() -> Mapping[str, Store]:
     """All of the catalog, by name."""
-    inside = PACKAGE / "catalog" / "stores"
-    folder = inside if inside.is_dir() else PACKAGE.parents[1] / "catalog" / "stores"
-    return load_stores(folder.glob("*.toml"))
-
-
-def by_type(file_system: str | None) -> Store:
-    """The store of a type, as a mount table, statfs or Darshan names it; of an unknown type, or none, a general one."""
-    known = {name: store for store in stores().values() for name in store.types}
-    name = (file_system or "").lower()
-    if name.startswith("fuse.") and name not in known:
-        name = "fuse"
-    return known.get(name, stores()[UNKNOWN])
+    return load_stores(catalog_path("stores").glob("*.toml"))
 
 
 #: Columns of the macro stores() -> what of MOVES and CALLS is in them.

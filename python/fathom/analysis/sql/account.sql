@@ -94,6 +94,21 @@ from (
 group by layer, op
 having coalesce(sum(calls) filter (collective), 0) > 0.5 * sum(calls);
 
+-- Files that several ranks read or write by independent calls of MPI-IO, of 256 KiB on average at most, 256 of a rank and more.
+-- Columns: file, what (read, write), ranks, n, bytes, most (bytes of one rank), seconds (of the slowest).
+create or replace macro small_independent() as table
+with each as (
+	select file, process, kind, sum(calls - errors) as n, sum(bytes) as bytes, sum(time) / 1e9 as seconds
+	from counters
+	where layer = 'mpiio' and kind in ('read', 'write') and file is not null
+		and (layer, op) not in (select (o.layer, o.op) from account_collectives() as o) and bytes > 0 and calls > errors
+	group by all
+)
+select file, kind as what, count(*) as ranks, sum(n)::hugeint as n, sum(bytes)::hugeint as bytes, max(bytes) as most, max(seconds) as seconds
+from each
+group by file, kind
+having count(*) > 1 and sum(bytes) < 262144 * sum(n) and max(n) >= 256;
+
 -- How long each process waited in MPI-IO's collective functions until the last rank came, ns, by file.
 create or replace macro account_waits() as table
 select c.process, c.layer, c.op, coalesce(c.file, -1)::bigint as file, sum(greatest(0, least(k.last_enter, c.start + c.duration) - c.start))::double as waited
@@ -143,8 +158,8 @@ where kind in ('sync', 'write') and is_system(layer) and file is not null
 group by file
 having sum(time) filter (kind = 'sync') = 0 and 4 * sum(calls) filter (kind = 'sync') >= sum(calls) filter (kind = 'write');
 
--- What an access costs when nobody is in its way, of each file and direction, with the ends of their intervals: seconds of a request beyond
--- its bytes (`request`), and of a byte (`per_byte`; `served`: by one server, for all processes together). `learnt`: `run`: a byte's
+-- What an access costs when nobody is in its way, of each file and direction: seconds of a request beyond its bytes (`request`), and of a
+-- byte, with the ends of the interval (`per_byte`; `served`: by one server, for all processes together). `learnt`: `run`: a byte's
 -- from large accesses of this run, as far as the catalog's store allows; `catalog`: from the store alone.
 create or replace macro account_references() as table
 with of_file as (
@@ -180,9 +195,8 @@ small as (
 	where s.latency > 0 and (alone.file is not null or s.learnt = 'sizes') and (s.kind = 'read' or s.file not in (from account_silent()))
 )
 select
-	s.file, s.direction as kind, s.store, s.kind as store_kind,
+	s.file, s.direction as kind,
 	if(small.alone, small.latency, least(coalesce(small.latency, sqrt(s.cached_low * s.server_high)), s.server_high)) as request,
-	s.cached_low as request_low, s.server_high as request_high,
 	least(coalesce(large.per_byte, 1 / sqrt(s.rate_low * s.rate_high)), 1 / s.rate_low) as per_byte,
 	least(coalesce(large.per_byte, 1 / s.rate_high), 1 / s.rate_high) as per_byte_low,
 	1 / s.rate_low as per_byte_high,

@@ -102,6 +102,10 @@ if(top = 0, 9000000000000000000, top);
 create or replace macro part_width(bins) as table
 select greatest(1, ceil(duration / bins))::bigint as width from runs;
 
+-- Is the program, or part of it, one of Python?
+create or replace macro is_python() as
+(select coalesce(bool_or(regexp_matches(exe, 'python[0-9.]*$')), false) from processes);
+
 -- One row for each process, in the order of the pictures: by rank, those without one last.
 create or replace macro lanes() as table
 select (row_number() over (order by rank nulls last, process) - 1)::integer as lane, process, rank, node, start, pid, exe

@@ -7,11 +7,7 @@
 -- Columns: file, path, place, directory, system (file system), block (bytes), striped (is `block` a stripe).
 create or replace macro places() as table
 with stripe as (
-	select file, max(try_cast(value as bigint)) as bytes
-	from hints_in_force
-	where key in ('striping_unit', 'stripe_size', 'lustre_stripe_size') and source = 'in force'
-	group by file
-	having max(try_cast(value as bigint)) >= 4096
+	select file, stripe_bytes as bytes from file_layouts() where stripe_bytes >= 4096
 ),
 named as (
 	select

@@ -100,14 +100,11 @@ where n > 0 or bytes > 0;
 
 -- On how many servers each file is there, and in pieces of how many bytes: the run's own where it ran on that store, else what is usual on it.
 create or replace macro on_layouts(of_store) as table
-with own as (
-	select
-		file,
-		coalesce(max(try_cast(value as bigint)) filter (key = 'striping_factor'), max(len(string_split(trim(value), ' '))) filter (key = 'osts')) as stripes,
-		max(try_cast(value as bigint)) filter (key in ('striping_unit', 'stripe_size', 'lustre_stripe_size')) as stripe_bytes
-	from hints_in_force
-	where source = 'in force' and file is not null
-	group by file
+with placed as (
+	select file, count(*) as osts from file_stripes() group by file
+),
+own as (
+	select file, coalesce(l.stripes, p.osts) as stripes, l.stripe_bytes from file_layouts() as l left join placed as p using (file)
 ),
 store as (
 	select any_value(stripe_count) as stripes, any_value(stripe_bytes) as stripe_bytes, any_value(lock_unit) as lock_unit from stores() where store = of_store
@@ -371,15 +368,8 @@ from query_table(requests_of) as r left join many using (process, place);
 
 -- ... if files that several ranks access by small independent calls of MPI-IO were accessed by collective ones, in pieces of 4 MiB.
 create or replace macro on_gathered(requests_of) as table
-with small as (
-	select file, kind as what, process, sum(calls - errors) as n, sum(bytes) as bytes
-	from counters
-	where layer = 'mpiio' and kind in ('read', 'write') and file is not null
-		and (layer, op) not in (select (o.layer, o.op) from account_collectives() as o) and bytes > 0 and calls > errors
-	group by all
-),
-gathered as (
-	select file, what, true as found from small group by file, what having count(*) > 1 and sum(bytes) < 262144 * sum(n) and max(n) >= 256
+with gathered as (
+	select file, what, true as found from small_independent()
 )
 select * exclude (found) replace (
 		if(found, ceil(bytes / 4194304), n) as n, if(found, ceil(bytes / 4194304), cached) as cached, if(found, 0, served) as served

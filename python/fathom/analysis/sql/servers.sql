@@ -17,6 +17,16 @@ from (
 )
 window same as (partition by node, name);
 
+-- How files are striped, as hints in force say it: on how many servers, and in pieces of how many bytes (null: not said).
+create or replace macro file_layouts() as table
+select
+	file,
+	max(try_cast(value as bigint)) filter (key = 'striping_factor') as stripes,
+	max(try_cast(value as bigint)) filter (key in ('striping_unit', 'stripe_size', 'lustre_stripe_size')) as stripe_bytes
+from hints_in_force
+where source = 'in force' and file is not null
+group by file;
+
 -- On which OSTs of Lustre files lie, where that is known: a row for each file and OST, with how many of the file's stripes it has, and
 -- how many bytes a stripe has (null: not known, or not the same in all parts of the file). From the layouts in `hints_in_force`; one stripe
 -- is also told by ROMIO's hints. The mount is in a server's name where files lie on several.
