@@ -9,6 +9,7 @@
 -- sure:   0.5
 -- fix:    {mend}
 -- needs:  calls, samples
+-- causes: contention, requests, unexplained, transfer, sync
 -- seen:   Chang, Jin, Bauer 2016 (IOT and Pulse: a process's activity beside the system's)
 with node_sample as (
 	select

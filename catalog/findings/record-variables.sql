@@ -8,6 +8,7 @@
 -- sure:   0.7
 -- fix:    give the variable a fixed dimension, or a file of its own. Or move all variables of a record together (PnetCDF: iput or
 --   iget of each, one wait_all)
+-- causes: requests, contention, unexplained, transfer, needless
 -- seen:   Latham et al., parallel volume rendering of netCDF; Gao et al. 2009
 with variable as (
 	select object, file, name, process, count(*) over (partition by process, file) as others

@@ -10,6 +10,7 @@
 -- sure:   0.7
 -- fix:    look at {host}: `fathom run --agent` shows the load; leave it out of the job, or give {whom} less to do
 -- needs:  counters, ranks
+-- causes: contention, requests, unexplained, transfer, names, sync
 -- seen:   Chang, Jin, Bauer 2016; Isaila et al. on stragglers in two-phase I/O
 with server_file as (
 	select s.file, s.server, regexp_extract(f.path, '^(.*)/[^/]*$', 1) as directory from server_files() as s join files as f using (file)

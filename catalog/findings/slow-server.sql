@@ -10,6 +10,7 @@
 -- sure:   0.7
 -- fix:    {mend}
 -- needs:  counters
+-- causes: contention, requests, unexplained, transfer, names, sync, needless, locks
 -- seen:   Islam, Mueller et al.: OST stragglers; thesis 2.5.3
 with server_process as (from server_processes()),
 server_file as (from server_files()),

@@ -7,6 +7,7 @@
 -- sure:   0.7
 -- fix:    gather the bytes and post a MiB at once. Apart in memory: one vectored request (io_uring_prep_{what}v,
 --   io_prep_p{what}v). Apart in the file: one call for many (lio_listio, io_submit, io_uring_submit)
+-- causes: requests, contention, unexplained, transfer
 -- seen:   Axboe 2019, Efficient IO with io_uring; aio(7) on threads of libc
 with post as (
 	select

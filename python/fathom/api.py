@@ -17,6 +17,7 @@ import pyarrow as pa
 from fathom.analysis import findings
 from fathom.analysis.latency import ask, language, model
 from fathom.analysis.latency import segment as segments
+from fathom.cache import conclusions
 from fathom.errors import UsageError, printable
 from fathom.pages import bars
 from fathom.pages import findings as words
@@ -192,7 +193,7 @@ class Run(store.Run):
         among them), or all. `lost_seconds` of run time is null where a danger costs none, `lost_between_seconds` the
         least and the most that they may be; `sure` is 0 to 1; `calls` are `calls.id` of examples, `lines` the source
         lines of those."""
-        concluded = findings.find(self, findings.rules(names, findings.own_folder()))
+        concluded = conclusions.find(self, findings.rules(names, findings.own_folder()))
         if concluded.broken:
             path, why = next(iter(concluded.broken.items()))
             raise UsageError(why if why.startswith(path) else f"{path}: {why}")

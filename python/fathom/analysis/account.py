@@ -33,7 +33,7 @@ CAUSES = {
     "unexplained": "not explained",
 }
 #: Macros of these files are worked out once for each run.
-KEPT = ("account", "findings_")
+KEPT = ("account", "findings_", "servers")
 
 
 @dataclass(frozen=True)
@@ -84,6 +84,19 @@ class Account:
             "select max(t) / 1e9 as s from (select sum(time) as t from account() group by process)"
         )
         return float(row["s"][0].as_py() or 0)
+
+    @cached_property
+    def _most_of(self) -> dict[str, float]:
+        """Cause -> seconds of the process with the most."""
+        rows = self.run.sql(
+            "select cause, max(time) / 1e9 as seconds"
+            " from (select cause, process, sum(time) as time from account() group by all) group by cause"
+        ).to_pylist()
+        return {row["cause"]: row["seconds"] for row in rows}
+
+    def at_most(self, causes: frozenset[str]) -> float:
+        """Seconds that no finding about these causes can win more than."""
+        return sum(self._most_of.get(cause, 0.0) for cause in causes)
 
     @cached_property
     def waited(self) -> float | None:

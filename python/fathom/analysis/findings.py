@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from fathom.analysis.account import CAUSES, Account, Bar, bar, prepare
+from fathom.catalog import layers
 from fathom.errors import FathomError, UsageError
 from fathom.run import paths
 from fathom.run.store import Run, plain
@@ -27,6 +28,7 @@ LEAST_SHARE = 0.01
 WITHIN = 2.0
 # Seconds that one call may take longer because its process lost the processor: the period of the kernel's shares of it.
 STALL = 0.1
+LIBRARIES = frozenset(layers.names("library"))
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,11 @@ class Rule:
     def name(self) -> str:
         """The file's, without suffix."""
         return self.path.stem
+
+    @property
+    def layers(self) -> frozenset[str]:
+        """Where it is mended."""
+        return frozenset(self.layer.replace(",", " ").split())
 
 
 @dataclass(frozen=True)
@@ -214,6 +221,24 @@ class Asked:
         row: dict[str, Any] = self.run.sql("from ranks_in_part()").to_pylist()[0]
         return row
 
+    @cached_property
+    def _has_library(self) -> bool:
+        """Did it call one above the operating system?"""
+        return bool(self.run.sql("from counters where is_library(layer) limit 1").num_rows)
+
+    @cached_property
+    def _processes(self) -> int:
+        return int(self.run.sql("select count(*) as n from processes")["n"][0].as_py())
+
+    def is_about(self, rule: Rule) -> bool:
+        """Could the rule find something worth saying? It needs a library to be about, ranks to compare, and enough
+        seconds in its cells of the account."""
+        if rule.layers <= LIBRARIES and not self._has_library:
+            return False
+        if "ranks" in rule.needs and self._processes < 2:
+            return False
+        return not rule.causes or self.much(self.account.at_most(rule.causes))
+
     def lacks(self, rule: Rule) -> str | None:
         """What the run has not, and the rule needs."""
         compared = "calls" if "calls" in rule.needs else "files"
@@ -355,7 +380,7 @@ def _located(finding: Finding, lines: dict[int, str]) -> Finding:
 
 def find(run: Run, rule_files: Sequence[Path]) -> Findings:
     """Asks every rule. A file that is no finding, or whose SQL fails, is said and the others are asked."""
-    questions = Asked(run)
+    questions, ours = Asked(run), frozenset(catalog())
     conclusions: list[Finding] = []
     without: dict[str, list[str]] = {}
     broken: dict[str, str] = {}
@@ -365,6 +390,9 @@ def find(run: Run, rule_files: Sequence[Path]) -> Findings:
             lacking = questions.lacks(rule)
             if lacking:
                 without.setdefault(lacking, []).append(rule.name)
+                continue
+            # Of the user's own rules a mistake in the SQL is to be heard.
+            if path in ours and not questions.is_about(rule):
                 continue
             conclusions += [_finding(questions.here(rule), row) for row in questions.rows(rule)]
         except FathomError as error:

@@ -22,6 +22,7 @@ from pathlib import Path
 import fathom
 from fathom.analysis import findings as conclusions
 from fathom.analysis import next_selection, on_store
+from fathom.cache import conclusions as cached
 from fathom.cli.arguments import add_all, add_run, positive
 from fathom.errors import UsageError
 from fathom.pages import answers, coverage_footer, findings, page, picture, written
@@ -163,7 +164,7 @@ def _print_findings(arguments: argparse.Namespace) -> int:
     if arguments.by or arguments.svg or arguments.csv or arguments.next:
         raise UsageError("show: --findings goes alone or with --json")
     paths = conclusions.rules(arguments.findings, conclusions.own_folder())
-    all_ = conclusions.find(fathom.open(arguments.run, everything=arguments.all), paths)
+    all_ = cached.find(fathom.open(arguments.run, everything=arguments.all), paths)
     if arguments.json:
         listed = [findings.as_json(finding) for finding in all_.conclusions[: arguments.top]]
         print(json.dumps(listed, indent=2, ensure_ascii=False))

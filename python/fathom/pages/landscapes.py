@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from fathom.analysis import Remembered, findings, landscape, part
+from fathom.cache import conclusions
 from fathom.cache.answers import CachedAnswers, version
 from fathom.errors import NotARun
 from fathom.run.directory import resolve
@@ -100,7 +101,7 @@ def _program(run: Run) -> str:
 
 def _lost(run: Run) -> dict[str, Any]:
     """What the largest finding would win, and the cause that took the slowest process most of its I/O."""
-    found = findings.find(run, findings.rules([], findings.own_folder()))
+    found = conclusions.find(run, findings.rules([], findings.own_folder()))
     most = next((finding for finding in found.conclusions if finding.lost), None)
     causes = found.bar.slowest.causes if found.bar.slowest else {}
     cause = max(causes, key=lambda name: causes[name], default=None)

@@ -14,6 +14,7 @@ from fathom.analysis.findings import Findings
 from fathom.analysis.part import HEAT_OF_ALL, in_part, is_all_own
 from fathom.analysis.when import Line
 from fathom.analysis.when import lines as heat_lines
+from fathom.cache import conclusions as cached
 from fathom.cache.statements import CachedStatements
 from fathom.pages import account, answers, findings, heat
 from fathom.pages.part import Page, Part
@@ -39,7 +40,7 @@ def _findings(run: Run) -> Findings | None:
     """What the page says of what loses time; none where looking would take longer than the page."""
     if run.sql("select events from runs")["events"][0].as_py() > FINDINGS_ON_PAGE:
         return None
-    ranked = conclusions.find(run, conclusions.rules([], conclusions.own_folder()))
+    ranked = cached.find(run, conclusions.rules([], conclusions.own_folder()))
     findings.complain(ranked)
     return ranked
 

@@ -215,7 +215,7 @@ create or replace macro account_storage() as table
 with functions as (from account_functions()),
 storage as (
 	select
-		*, coalesce(direction(kind, op), case when kind = 'wait' then 'write' end) as way,
+		*, coalesce(direction(kind, op), case when kind in ('wait', 'post') then 'write' end) as way,
 		coalesce(enclosing_layer in ('netcdf', 'pnetcdf', 'hdf5', 'mpiio') and enclosing not like 'H5FD%'
 			and (select any_value(o.kind) from ops as o where o.layer = f.enclosing_layer and o.op = f.enclosing) in ('open', 'close', 'meta'), false) as of_names
 	from functions as f

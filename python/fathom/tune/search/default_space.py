@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from fathom.analysis import findings
+from fathom.cache import conclusions
 from fathom.catalog.knobs import Knob
 from fathom.errors import UsageError
 from fathom.run import mpi
@@ -148,7 +149,7 @@ def _verdict(verdicts: StoredVerdicts, knob: Knob, stack: str) -> Verdict | None
 def first(run: Run, given: Space) -> list[tuple[str, Point]]:
     """What an expert would set, with and without what findings of the run name, then each value of the knobs that they
     name, alone; with who asks."""
-    concluded = findings.find(run, findings.catalog()).conclusions
+    concluded = conclusions.find(run, findings.catalog()).conclusions
     words = " ".join(one.rule.knob for one in concluded)
     named = [is_named(dimension, words) for dimension in given.dimensions]
     rule = tuple(expert(dimension) for dimension in given.dimensions)

@@ -1,0 +1,79 @@
+"""What was found in a run, cached beside its tables: to ask all rules takes longer than all else that a page says."""
+
+import contextlib
+import hashlib
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from fathom.analysis import findings
+from fathom.analysis.account import Bar, Share
+from fathom.analysis.findings import Finding, Findings
+from fathom.cache.answers import version
+from fathom.cache.files import SLOW, CacheFolder
+from fathom.cache.fingerprint import fingerprint
+from fathom.errors import FathomError
+from fathom.run.store import Run
+
+FOLDER = "findings"
+
+
+def find(run: Run, rule_files: Sequence[Path]) -> Findings:
+    """What `fathom.analysis.findings.find` gives; of a run that was asked the same before, what it gave then."""
+    folder = CacheFolder(
+        run.path / "tables" / FOLDER,
+        lambda: fingerprint(run.path, f"{version()} {run.everything}"),
+    )
+    key = _key(rule_files)
+    content = folder.read(key) if key else None
+    if content is not None:
+        with contextlib.suppress(ValueError, TypeError, KeyError, FathomError):
+            return _from_json(json.loads(content))
+    began = time.monotonic()
+    found = findings.find(run, rule_files)
+    if key and not found.broken and time.monotonic() - began > SLOW:
+        folder.write(key, json.dumps(_to_json(found)).encode())
+    return found
+
+
+def _key(rule_files: Sequence[Path]) -> str | None:
+    """The rules' names and texts; none where one cannot be read."""
+    with contextlib.suppress(OSError):
+        texts = [(str(path), path.read_bytes()) for path in rule_files]
+        return hashlib.sha256(repr(texts).encode()).hexdigest()
+    return None
+
+
+def _to_json(found: Findings) -> dict[str, Any]:
+    conclusions = [
+        {**vars(one), "rule": str(one.rule.path), "knob": one.rule.knob}
+        for one in found.conclusions
+    ]
+    return {
+        "conclusions": conclusions,
+        "rules_asked": found.rules_asked,
+        "without": found.without,
+        "bar": asdict(found.bar),
+    }
+
+
+def _from_json(kept: dict[str, Any]) -> Findings:
+    bar = kept["bar"]
+    for name in ("slowest", "median"):
+        bar[name] = bar[name] and Share(**bar[name])
+    return Findings(
+        [_finding(one) for one in kept["conclusions"]],
+        kept["rules_asked"],
+        kept["without"],
+        {},
+        Bar(**bar),
+    )
+
+
+def _finding(kept: dict[str, Any]) -> Finding:
+    rule = replace(findings.read(Path(kept.pop("rule"))), knob=kept.pop("knob"))
+    between = kept.pop("between")
+    return Finding(rule=rule, between=tuple(between) if between else None, **kept)
