@@ -20,6 +20,7 @@ FIRST = {
     "aiio-openpmd-collective": ("few-stripes", None),
     "aiio-ior-read-strided-1k": ("small-accesses", None),
     "darshan-logs-imbalanced": ("few-stripes", None),
+    "darshan-logs-e3sm-pnetcdf": ("read-modify-write", None),
 }
 #: Jobs without a problem of I/O that anybody knows of.
 WELL = ("aiio-tmatch-many-files", "aiio-tmatch-merged", "aiio-ior-write-1m")
