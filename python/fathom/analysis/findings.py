@@ -29,6 +29,8 @@ WITHIN = 2.0
 # Seconds that one call may take longer because its process lost the processor: the period of the kernel's shares of it.
 STALL = 0.1
 LIBRARIES = frozenset(layers.names("library"))
+# Of these layers something may be said of each run.
+EVERYWHERE = frozenset(("posix", "server", "node"))
 
 
 @dataclass(frozen=True)
@@ -222,18 +224,20 @@ class Asked:
         return row
 
     @cached_property
-    def _has_library(self) -> bool:
-        """Did it call one above the operating system?"""
-        return bool(self.run.sql("from counters where is_library(layer) limit 1").num_rows)
+    def _layers(self) -> frozenset[str]:
+        """Where something may be to mend: a program that uses one library could use all."""
+        found = self.run.sql("select distinct layer from counters")["layer"].to_pylist()
+        called = frozenset(found) | EVERYWHERE
+        return called | LIBRARIES if called & LIBRARIES else called
 
     @cached_property
     def _processes(self) -> int:
         return int(self.run.sql("select count(*) as n from processes")["n"][0].as_py())
 
     def is_about(self, rule: Rule) -> bool:
-        """Could the rule find something worth saying? It needs a library to be about, ranks to compare, and enough
-        seconds in its cells of the account."""
-        if rule.layers <= LIBRARIES and not self._has_library:
+        """Could the rule find something worth saying? It needs a layer to be about, ranks to compare, and seconds in
+        its cells of the account."""
+        if not rule.layers & self._layers:
             return False
         if "ranks" in rule.needs and self._processes < 2:
             return False

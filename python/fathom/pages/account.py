@@ -59,8 +59,8 @@ def who(share: Share) -> str:
 
 
 def paint(bar: Bar, width: int) -> list[str]:
-    """Lines of the picture; none where no I/O call was timed."""
-    if bar.slowest is None or not bar.slowest.seconds or not bar.run_seconds:
+    """Lines of the picture; none where there is hardly any I/O to be seen in it."""
+    if bar.slowest is None or bar.slowest.seconds <= LEAST * bar.run_seconds:
         return []
     shares = {"slowest": bar.slowest} | ({"median": bar.median} if bar.median else {})
     whole = max(bar.run_seconds, bar.slowest.seconds)
@@ -71,7 +71,7 @@ def paint(bar: Bar, width: int) -> list[str]:
         label = f"{title}, {who(share)}"
         lines.append(f"{label:>{LABEL}} |{fill(share, named, whole, cells)}|")
         legend = _words(share, named, bar.run_seconds, cells)
-        lines += [f"{'':{LABEL}}  {line}" for line in legend]
+        lines += [f"{'':{LABEL}}  {line}" for line in legend if line]
     return lines
 
 

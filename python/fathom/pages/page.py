@@ -26,8 +26,8 @@ from fathom.run.store import Run, as_json
 from fathom.text import numbers
 from fathom.text.tables import columns, emphasised, heading, printable, show
 
-#: Events up to which the page names the worst findings: beyond, they take longer than the page itself.
-FINDINGS_ON_PAGE = 1_000_000
+#: Events up to which the page has the account and the worst findings, which are kept: beyond, they take a minute.
+FINDINGS_ON_PAGE = 20_000_000
 
 
 def of_run(run: Run) -> Page:

@@ -301,7 +301,7 @@ def ask(con: duckdb.DuckDBPyConnection, text: str, values: object = None) -> pa.
 
     It is planned once, and its rows are there twice for a moment: of millions `many` is better. One thread at a time.
     """
-    checked = reading(con, text)
+    checked = reading(con, macros.written_out(con, text))
     try:
         return _narrowed(macros.execute(con, checked, values).to_arrow_table())
     except duckdb.Error as error:
@@ -312,7 +312,7 @@ def many(con: duckdb.DuckDBPyConnection, text: str) -> pa.Table:
     """As `ask`, for millions of rows: they are there once, but the statement is planned twice, up to 0.1 s."""
     reading(con, text)
     try:
-        relation = macros.loading(con, lambda: con.sql(text))
+        relation = macros.loading(con, text, lambda: con.sql(text))
         if relation is None:
             raise UsageError("SQL: the statement gives no rows")
         return _narrowed(relation.to_arrow_table())
@@ -343,6 +343,7 @@ def rows(con: duckdb.DuckDBPyConnection, text: str) -> list[dict[str, Any]]:
 def keep(con: duckdb.DuckDBPyConnection, name: str, text: str, values: object = None) -> None:
     """Keeps the rows of one reading statement as a table of this connection."""
     reading(con, text)
+    text = macros.written_out(con, text)
     try:
         macros.execute(con, f'create temp table "{name}" as {text}', values)
     except duckdb.Error as error:

@@ -21,6 +21,7 @@ _DEFINITION = re.compile(
     r"((?:^--.*\n)+)(create or replace macro (\w+)\(([^)]*)\)[^;]*(?:;(?! *\n(?:\n|\Z))[^;]*)*;)",
     re.M,
 )
+_ALONE = re.compile(r"\s*from (\w+)\(\)\s*")
 _CALLED = re.compile(r"(\w+)\(")
 _MISSING = re.compile(r"Catalog Error: (?:Table|Scalar) Function with name (\w+) does not exist")
 _LOCK = threading.Lock()
@@ -38,6 +39,11 @@ class Macro:
     comment: str
     sql: str
     file: str
+
+    @property
+    def rows(self) -> str:
+        """The statement that a macro of rows without parameters stands for."""
+        return self.sql.split(" as table\n", 1)[1].rstrip().removesuffix(";")
 
     @property
     def is_table(self) -> bool:
@@ -76,11 +82,11 @@ def needed(name: str) -> tuple[Macro, ...]:
     return tuple(dict.fromkeys([*below, known[name]]))
 
 
-def load(connection: duckdb.DuckDBPyConnection, name: str) -> None:
-    """Makes a macro, and those that it stands on, in this database: what this connection made before is there."""
+def load(connection: duckdb.DuckDBPyConnection, text: str) -> None:
+    """Makes the macros that a statement names, and those that they stand on, unless this connection did before."""
     with _LOCK:
         made = _MADE.setdefault(connection, set())
-        for macro in needed(name):
+        for macro in named(text):
             if macro.name not in made:
                 new = macro.sql.replace("create or replace", "create", 1)
                 connection.execute(new.replace(" macro ", " macro if not exists ", 1))
@@ -94,6 +100,7 @@ def replace(
     form = "temp macro" if temporary else "macro"
     with _LOCK:
         connection.execute(f"create or replace {form} {name}() as table {rows}")
+        _MADE.setdefault(connection, set()).add(name)
 
 
 def named(text: str) -> tuple[Macro, ...]:
@@ -102,27 +109,36 @@ def named(text: str) -> tuple[Macro, ...]:
     return tuple(dict.fromkeys(one for word in called for one in needed(word)))
 
 
-def loading(connection: duckdb.DuckDBPyConnection, do: Callable[[], T]) -> T:
-    """What `do` gives; where it asks for macros that are not there yet, they are made and it is done again."""
-    asked: set[str] = set()
-    while True:
-        try:
-            return do()
-        except duckdb.CatalogException as error:
-            found = _MISSING.match(str(error))
-            if not found or found[1] in asked or found[1] not in macros():
-                raise
-            asked.add(found[1])
-        load(connection, found[1])
+def written_out(connection: duckdb.DuckDBPyConnection, text: str) -> str:
+    """Of `from name()` the macro's own statement, if it was not made before: it is then planned once, not twice."""
+    found = _ALONE.fullmatch(text)
+    macro = macros().get(found[1]) if found else None
+    if not macro or macro.parameters or not macro.is_table:
+        return text
+    return text if macro.name in _MADE.get(connection, ()) else macro.rows
+
+
+def loading(connection: duckdb.DuckDBPyConnection, text: str, do: Callable[[], T]) -> T:
+    """What `do` gives, which asks this statement; where macros are not there that it names, they are made first."""
+    try:
+        return do()
+    except duckdb.CatalogException as error:
+        found = _MISSING.match(str(error))
+        if not found or found[1] not in macros():
+            raise
+    # Another connection to the same database may have made them: to ask costs less than to make them again.
+    load(connection, text)
+    return do()
 
 
 def execute(
     connection: duckdb.DuckDBPyConnection,
-    text: str | duckdb.Statement,
+    statement: str | duckdb.Statement,
     values: object = None,
 ) -> duckdb.DuckDBPyConnection:
     """Runs a statement that may name macros."""
-    return loading(connection, lambda: connection.execute(text, values))
+    text = statement if isinstance(statement, str) else statement.query
+    return loading(connection, text, lambda: connection.execute(statement, values))
 
 
 def documentation() -> str:

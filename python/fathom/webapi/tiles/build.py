@@ -72,7 +72,7 @@ class Asked:
         return self._rows(statements.together(level))
 
     def _rows(self, text: str) -> pa.Table:
-        return macros.loading(self.con, lambda: self.con.sql(text)).to_arrow_table()
+        return macros.loading(self.con, text, lambda: self.con.sql(text)).to_arrow_table()
 
 
 def _number(rows: pa.Table) -> int:
