@@ -8,6 +8,7 @@ from typing import Any
 import fathom
 import pytest
 from fathom.analysis.account import Account, Bar, Share, bar
+from fathom.analysis.findings import Asked, catalog, read
 from fathom.pages.account import paint
 from fathom.run.store import Run
 from schema import write_run
@@ -158,6 +159,32 @@ def test_what_is_won_is_of_the_slowest_process_then(tmp_path: Path) -> None:
     assert (shown.median.rank, shown.median.seconds) == (1, pytest.approx(0.06))
 
 
+def test_threads_side_by_side_win_no_more_than_the_run(tmp_path: Path) -> None:
+    """Four threads of one process spent 3 s in a run of 1 s."""
+    run = made(tmp_path, [row("posix", "open", "open", 3000)])
+    account = Account(run)
+    assert account.most == pytest.approx(1.0)
+    assert account.won(frozenset(["names"]), {}, account.most) == pytest.approx(1.0)
+
+
+def test_rules_that_can_find_nothing_are_not_asked(tmp_path: Path) -> None:
+    """No library, one process, and nearly all of the time in names."""
+    run = made(
+        tmp_path,
+        [row("posix", "open", "open", 500), row("posix", "pwrite", "write", 5, bytes=4096)],
+    )
+    asked = Asked(run)
+    about = {rule.name for rule in map(read, catalog()) if asked.is_about(rule)}
+    assert {"many-files", "open-close-churn", "failed-calls"} <= about
+    assert not about & {
+        "sync-churn",
+        "small-accesses",
+        "independent-small",
+        "slow-rank",
+        "small-posts",
+    }
+
+
 @pytest.mark.parametrize(
     ("allowed", "processors", "shared"),
     [
@@ -206,3 +233,5 @@ def test_the_bar_is_as_long_as_its_seconds(width: int) -> None:
     assert "slowest, rank 3" in lines[0] and any("process 1" in line for line in lines)
     assert any("sync 500 ms (50 %)" in line for line in lines)
     assert paint(Bar(1.0, None, None, []), width) == []
+    hardly = Share(0, 0, 0.004, {"names": 0.004})
+    assert paint(Bar(1.0, hardly, None, []), width) == []

@@ -347,7 +347,7 @@ def _bounded(finding: Finding, account: Account) -> Finding:
     least = won / WITHIN if low is None else min(won, account.won(rule.causes, row, max(0.0, low)))
     high = row.get("high")
     if high is not None:
-        most = max(won, account.won(rule.causes, row, high))
+        most = max(won, account.won(rule.causes, row, min(high, account.most)))
     return replace(finding, lost=won, between=(least, most))
 
 
