@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 from fathom.__main__ import main
-from fathom.catalog import CatalogError, knob_pages
+from fathom.catalog import knob_pages
 from fathom.catalog.knobs import load_knobs
+from fathom.catalog.model import CatalogError
 from fathom.errors import UsageError
 from fathom.tune.settings import compiled, settings, toml, xml
 

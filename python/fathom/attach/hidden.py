@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from fathom import catalog
+from fathom.catalog.load import load
 from fathom.run import elf, engine, paths
 
 #: By library: its layers, a function that every copy has, how functions of its inside begin.
@@ -42,7 +42,7 @@ def _names(layer: str) -> tuple[str, ...]:
     own = [path for path in probes if _LAYER.findall(path.read_text("utf-8"))[:1] == [layer]]
     return tuple(
         symbol
-        for api, call in catalog.load(own).calls()
+        for api, call in load(own).calls()
         if not api.inside
         for symbol in (*call.symbols(), *call.fortran)
     )

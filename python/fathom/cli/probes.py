@@ -18,8 +18,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fathom import catalog
 from fathom.catalog import user
+from fathom.catalog.load import load
+from fathom.catalog.model import Catalog, CatalogError
 from fathom.cli.arguments import of_list
 from fathom.errors import RunError, UsageError
 from fathom.run import paths
@@ -56,7 +57,7 @@ def built_in() -> list[Path]:
     return sorted((paths.catalog() / "probes").glob("*.toml"))
 
 
-def rows(read: catalog.Catalog) -> pa.Table:
+def rows(read: Catalog) -> pa.Table:
     """Columns: layer, op, kind, symbols (blank-separated); in the catalog's order."""
     calls = [
         (api.layer, call.op, call.kind, " ".join(call.symbols()))
@@ -79,8 +80,8 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.action == "build":
             return build(arguments)
         files = arguments.files
-        read = user.load_user(files, built_in()) if files else catalog.load(built_in())
-    except (catalog.CatalogError, user.BuildError) as error:
+        read = user.load_user(files, built_in()) if files else load(built_in())
+    except (CatalogError, user.BuildError) as error:
         raise RunError(str(error)) from error
     return show(arguments, rows(read))
 
@@ -107,7 +108,7 @@ def build(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def own_files(arguments: argparse.Namespace) -> catalog.Catalog:
+def own_files(arguments: argparse.Namespace) -> Catalog:
     """The user's catalogs, checked."""
     if not arguments.files:
         raise UsageError(f"probes {arguments.action}: which catalog? name its file")

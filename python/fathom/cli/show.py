@@ -21,13 +21,12 @@ from pathlib import Path
 
 import fathom
 from fathom.analysis import findings as conclusions
-from fathom.analysis import next_selection, on_store
+from fathom.analysis import next_selection
 from fathom.cache import conclusions as cached
 from fathom.cli.arguments import add_all, add_run, positive
 from fathom.errors import UsageError
 from fathom.pages import answers, coverage_footer, findings, page, picture, written
 from fathom.pages import next_selection as words
-from fathom.pages import on_store as elsewhere
 from fathom.pages.part import Page
 from fathom.pages.sections import NAMES, check_keys, rows_by
 from fathom.run.limitations import every_call, explain_missing
@@ -143,6 +142,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print_elsewhere(arguments: argparse.Namespace) -> int:
+    from fathom.analysis import on_store  # the catalog of stores, which other pages do without
+    from fathom.pages import on_store as elsewhere
+
     others = (arguments.by, arguments.svg, arguments.csv, arguments.next, arguments.findings)
     if any(other is not None and other is not False for other in others):
         raise UsageError("show: --on goes alone or with --json")

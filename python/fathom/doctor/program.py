@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path, PurePath
 
-from fathom import catalog
+from fathom.catalog.load import load
+from fathom.catalog.model import CatalogError
 from fathom.doctor.finding import Finding
 from fathom.errors import FathomError, UsageError
 from fathom.run import elf, paths
@@ -52,7 +53,7 @@ def libraries_of(path: Path) -> dict[str, Path | None]:
 @cache
 def _catalog() -> Mapping[str, tuple[str, str]]:
     """Symbol to layer and op."""
-    read = catalog.load(sorted((paths.catalog() / "probes").glob("*.toml")))
+    read = load(sorted((paths.catalog() / "probes").glob("*.toml")))
     return {
         symbol: (api.layer, call.op)
         for api, call in read.calls()
@@ -187,7 +188,7 @@ def _layers(image: elf.Program, loaded: Mapping[str, Path | None]) -> Iterator[F
     """What it calls itself, and what its libraries call beside."""
     try:
         own = _by_layer(image.imports)
-    except (FathomError, catalog.CatalogError):
+    except (FathomError, CatalogError):
         return  # an installation without catalogs: nothing to compare with
     for layer, ops in own.items():
         shown = ", ".join(ops[:SHOWN]) + (

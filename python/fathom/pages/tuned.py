@@ -1,12 +1,17 @@
 """What `fathom run --tuned` came to, for people."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from fathom.errors import FathomError
 from fathom.pages.part import Page
 from fathom.text import numbers
 from fathom.text.column import Column
 from fathom.text.tables import text
-from fathom.tune.settings import settings, xml
-from fathom.tune.settings.prove import StoredVerdicts, provable
+
+if TYPE_CHECKING:
+    from fathom.tune.settings.settings import Settings
 
 TUNED = (
     Column("setting", "setting", text, right=False),
@@ -18,7 +23,9 @@ TUNED = (
 )
 
 
-def _read(written: str) -> settings.Settings:
+def _read(written: str) -> Settings:
+    from fathom.tune.settings import settings, xml  # with all knobs, which few pages need
+
     return (xml.read if written.lstrip().startswith("<") else settings.read_text)(
         "settings", written
     )
@@ -39,6 +46,8 @@ def words(page: Page) -> list[str]:
         read = _read(_written(page))
     except FathomError:
         return []  # another release's catalog
+    from fathom.tune.settings.prove import StoredVerdicts, provable
+
     applied = {row["setting"] for row in page.rows("tuned")}
     by_name = {setting.knob.name: setting.knob for rule in read.rules for setting in rule.settings}
     remarks = [

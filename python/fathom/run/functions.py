@@ -4,7 +4,8 @@
 import json
 from typing import Any
 
-from fathom.catalog import Call, load
+from fathom.catalog.load import load
+from fathom.catalog.model import Call
 from fathom.run import paths
 
 LAYERS = ("posix", "stdio", "mpi", "mpiio", "hdf5", "pnetcdf", "netcdf")

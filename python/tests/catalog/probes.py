@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from fathom.catalog import Api, Catalog, load
+from fathom.catalog.load import load
+from fathom.catalog.model import Api, Catalog
 
 ROOT = Path(__file__).resolve().parents[3]
 FILES = sorted((ROOT / "catalog" / "probes").glob("*.toml"))

@@ -13,10 +13,10 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from fathom.catalog import load
 from fathom.catalog.__main__ import generate
 from fathom.catalog.describe import page
 from fathom.catalog.edges import edges
+from fathom.catalog.load import load
 from fathom.catalog.wrappers import longest
 from probes import ROOT, catalog
 

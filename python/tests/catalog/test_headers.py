@@ -12,8 +12,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from fathom.catalog import Api
-from fathom.catalog.model import Call, Form
+from fathom.catalog.model import Api, Call, Form
 from fathom.catalog.prototypes import declare
 from probes import LIBRARIES, Library, api_of, compiled_for, compiler
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fathom.catalog import CatalogError, load
 from fathom.catalog.__main__ import main
+from fathom.catalog.load import load
+from fathom.catalog.model import CatalogError
 
 API = """
 [api]

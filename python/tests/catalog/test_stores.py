@@ -9,7 +9,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from fathom.catalog import CatalogError
+from fathom.catalog.model import CatalogError
 from fathom.catalog.stores import (
     CALLS,
     DIRECTIONS,

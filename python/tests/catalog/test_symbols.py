@@ -13,7 +13,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from fathom.catalog import Api
+from fathom.catalog.model import Api
 from probes import LIBRARIES, Library, api_of, catalog, shared_objects
 
 
