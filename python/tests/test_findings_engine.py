@@ -7,6 +7,7 @@ import fathom
 import pytest
 from fathom.__main__ import main
 from fathom.analysis import findings
+from fathom.cache import conclusions
 from fathom.errors import UsageError
 from fathom.pages.findings import sentence
 from fathom.run import paths
@@ -249,6 +250,26 @@ def test_a_limit_makes_the_exit_status(
     assert "pwrite took 2 s" in out
     assert err.count("fathom: ") == 1
     assert str(wrong) in err and "select oops as lost" in err
+
+
+def test_what_was_found_is_kept(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For the same run, rules and texts of these; not with a rule that is broken."""
+    monkeypatch.setattr(conclusions, "SLOW", -1.0)
+    file = finding(tmp_path, "much")
+    first = conclusions.find(fathom.open(path), [file])
+    assert first == find(path, file) and first.conclusions and first.bar.slowest
+    monkeypatch.setattr(findings, "find", lambda *_: pytest.fail("it was asked again"))
+    assert conclusions.find(fathom.open(path), [file]) == first
+    monkeypatch.undo()
+    monkeypatch.setattr(conclusions, "SLOW", -1.0)
+    finding(tmp_path, "much", BY_OP + " having op = 'write'")
+    assert len(conclusions.find(fathom.open(path), [file]).conclusions) == 1
+    wrong = finding(tmp_path, "wrong", "select oops as lost")
+    assert conclusions.find(fathom.open(path), [wrong]).broken
+    assert conclusions.find(fathom.open(path), [wrong]).broken
+    assert len(list((path / "tables" / conclusions.FOLDER).iterdir())) == 2
 
 
 def test_the_page_of_many_events_names_the_command_only(

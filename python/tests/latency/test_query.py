@@ -330,3 +330,13 @@ def test_what_a_query_in_a_pipe_does_not_need_is_not_loaded(tmp_path: Path) -> N
     subprocess.run(
         [sys.executable, "-c", code, str(hand(tmp_path)), *asked], check=True, capture_output=True
     )
+
+
+def test_what_a_page_does_not_need_is_not_loaded(tmp_path: Path) -> None:
+    code = (
+        "import sys; from fathom.__main__ import main\n"
+        "assert main(['show', sys.argv[1]]) == 0\n"
+        "heavy = {'matplotlib', 'fathom.tune', 'fathom.catalog.model'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    subprocess.run([sys.executable, "-c", code, str(hand(tmp_path))], check=True)
