@@ -13,6 +13,8 @@ FILLS = "█▓▒░"  # of the causes with the most time; the others share one
 OTHERS = "·"
 LABEL = 18
 LEAST = 0.005  # of the run: what is less is named together
+SEEN = 0.0005  # of the run: what is less is not worth its words
+HARDLY = 0.01  # of the run: of less I/O there is no picture
 
 
 def _named(bar: Bar) -> list[str]:
@@ -39,7 +41,8 @@ def _words(share: Share, named: list[str], run_seconds: float, width: int) -> li
     fills = dict(zip(named, FILLS, strict=False))
     words = []
     for cause in named:
-        if seconds := share.causes.get(cause):
+        seconds = share.causes.get(cause, 0.0)
+        if seconds > SEEN * run_seconds:
             part = numbers.percent(seconds / run_seconds)
             words.append(f"{fills[cause]} {cause} {numbers.seconds(seconds)} ({part})")
     others = share.seconds - sum(share.causes.get(cause, 0.0) for cause in named)
@@ -60,7 +63,7 @@ def who(share: Share) -> str:
 
 def paint(bar: Bar, width: int) -> list[str]:
     """Lines of the picture; none where there is hardly any I/O to be seen in it."""
-    if bar.slowest is None or bar.slowest.seconds <= LEAST * bar.run_seconds:
+    if bar.slowest is None or bar.slowest.seconds <= HARDLY * bar.run_seconds:
         return []
     shares = {"slowest": bar.slowest} | ({"median": bar.median} if bar.median else {})
     whole = max(bar.run_seconds, bar.slowest.seconds)
