@@ -44,12 +44,10 @@ select
 	case
 		when not bool_or(c.contiguous or c.chunked)
 			then 'larger pieces, or a collective call; MPI-IO: romio_ds_read, romio_ds_write = disable where pieces lie far apart'
-		when not bool_or(c.contiguous) then 'chunks of the shape that is read or written at once, or a chunk cache that holds them: '
-			|| if(is_python(), 'chunks=, rdcc_nbytes= of h5py.File', 'H5Pset_chunk, H5Pset_chunk_cache')
-		when is_python() then 'read a block into memory and work on that (a = dset[:, i:j]), or store it in chunks of the shape that is read '
-			|| '(create_dataset(chunks=...)): HDF5 reads its sieve buffer of 64 KiB for each piece'
+		when not bool_or(c.contiguous)
+			then 'chunks of the shape that is read or written at once (H5Pset_chunk), or a chunk cache that holds them (H5Pset_chunk_cache)'
 		else 'one H5Dread of a block instead of many of its columns, or chunks of the shape that is read (H5Pset_chunk): HDF5 reads its sieve buffer '
-			|| '(H5Pset_sieve_buf_size, 64 KiB) for each piece'
+			|| 'of 64 KiB for each piece'
 	end as fix,
 	max(w.seconds) as lost,
 	[]::ubigint[] as calls

@@ -62,9 +62,7 @@ select
 	bool_or(c.opens > 2 and c.opens > c.n / 2) as is_reopened,
 	if(is_reopened, format('; it was opened {} times', max(c.opens)), '') as opened,
 	case
-		when is_reopened and is_python() then 'open the dataset once, before the loop (d = f["name"]): each open begins with an empty chunk cache'
 		when is_reopened then 'open the dataset once, before the loop: each open begins with an empty chunk cache'
-		when is_python() then 'a chunk cache (rdcc_nbytes= of h5py.File) that holds all chunks one call touches, or chunks of the shape of the calls'
 		else 'a chunk cache (H5Pset_chunk_cache) that holds all chunks one call touches, or chunks of the shape of the calls'
 	end as fix,
 	max(c.spent) as seconds,

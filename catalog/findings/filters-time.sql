@@ -45,9 +45,7 @@ select
 	arg_max(below, seconds) as below,
 	arg_max(asked, seconds)::hugeint as asked,
 	max(lost) as lost,
-	if(is_python(),
-		'a quicker filter (compression="lzf"), a lower level (compression_opts=1), or none where the store has room; chunks that are written as a whole',
-		'a lower level (H5Pset_deflate 1), a quicker filter, or none where the store has room; chunks that are written as a whole') as fix,
+	'a quicker filter, a lower level (H5Pset_deflate 1), or none where the store has room; chunks that are written as a whole' as fix,
 	[]::ubigint[] as calls
 from process
 where seconds > below and lost > 0

@@ -252,6 +252,32 @@ def test_a_limit_makes_the_exit_status(
     assert str(wrong) in err and "select oops as lost" in err
 
 
+@pytest.mark.parametrize(
+    ("exe", "source", "says"),
+    [
+        ("/usr/bin/python3.11", "sim.py", "do Dataset.sync(); rdcc_nbytes= of h5py.File"),
+        ("/home/me/s3d", "io/write.F90", "do nf90_sync; h5pset_chunk_cache_f"),
+        ("/home/me/s3d", "write.c", "do nc_sync; H5Pset_chunk_cache"),
+    ],
+)
+def test_advice_is_in_the_program_s_language(
+    tmp_path: Path, exe: str, source: str, says: str
+) -> None:
+    run = write_run(
+        tmp_path / "spoken.fathom",
+        runs=[{"name": "spoken", "duration": SECOND}],
+        processes=[{"process": 0, "exe": exe}],
+        sites=[{"site": 0, "module": exe, "source": source, "line": 7}],
+    )
+    header = HEADER.replace("fix:    less {op}", "fix:    do {what}; H5Pset_chunk_cache")
+    header = header.replace(
+        "says:   {op} took {seconds:seconds} in", "needs:  counters\n-- says:   {what} in"
+    )
+    sql = "select 'nc_sync' as what, 0 as n, null as lost"
+    (found,) = find(run, finding(tmp_path, "spoken", sql, header)).conclusions
+    assert sentence(found.rule.fix, found.values) == says
+
+
 def test_what_was_found_is_kept(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from fathom.analysis.account import CAUSES, Account, Bar, bar, prepare
 from fathom.catalog import layers
+from fathom.catalog.languages import spoken
 from fathom.errors import FathomError, UsageError
 from fathom.run import paths
 from fathom.run.store import Run, plain
@@ -208,9 +209,21 @@ class Asked:
         """Is MPI-IO OMPIO's?"""
         return bool(self.run.sql("from ompio_users() limit 1").num_rows)
 
+    @cached_property
+    def language(self) -> str:
+        """The program's."""
+        return str(self.run.sql("select language() as l")["l"][0].as_py())
+
     def here(self, rule: Rule) -> Rule:
-        """The rule with the knob of this run's MPI-IO."""
-        return replace(rule, knob=rule.ompio) if rule.ompio and self.is_ompio else rule
+        """The rule with the knob of this run's MPI-IO, and advice in the program's language."""
+        knob = rule.ompio if rule.ompio and self.is_ompio else rule.knob
+        return replace(rule, knob=knob, fix=spoken(rule.fix, self.language))
+
+    def advised(self, rule: Rule, row: dict[str, Any]) -> dict[str, Any]:
+        """A row, with advice in the program's language."""
+        columns = re.findall(r"\{(\w+)", rule.fix)
+        texts = {name: row[name] for name in columns if isinstance(row.get(name), str)}
+        return row | {name: spoken(text, self.language) for name, text in texts.items()}
 
     @cached_property
     def account(self) -> Account:
@@ -398,7 +411,8 @@ def find(run: Run, rule_files: Sequence[Path]) -> Findings:
             # Of the user's own rules a mistake in the SQL is to be heard.
             if path in ours and not questions.is_about(rule):
                 continue
-            conclusions += [_finding(questions.here(rule), row) for row in questions.rows(rule)]
+            rows = [questions.advised(rule, row) for row in questions.rows(rule)]
+            conclusions += [_finding(questions.here(rule), row) for row in rows]
         except FathomError as error:
             broken[str(path)] = str(error)
     around = _around(run, _examples(conclusions))

@@ -49,7 +49,7 @@ def _key(rule_files: Sequence[Path]) -> str | None:
 
 def _to_json(found: Findings) -> dict[str, Any]:
     conclusions = [
-        {**vars(one), "rule": str(one.rule.path), "knob": one.rule.knob}
+        {**vars(one), "rule": str(one.rule.path), "here": [one.rule.fix, one.rule.knob]}
         for one in found.conclusions
     ]
     return {
@@ -74,6 +74,7 @@ def _from_json(kept: dict[str, Any]) -> Findings:
 
 
 def _finding(kept: dict[str, Any]) -> Finding:
-    rule = replace(findings.read(Path(kept.pop("rule"))), knob=kept.pop("knob"))
+    fix, knob = kept.pop("here")
+    rule = replace(findings.read(Path(kept.pop("rule"))), fix=fix, knob=knob)
     between = kept.pop("between")
     return Finding(rule=rule, between=tuple(between) if between else None, **kept)

@@ -102,9 +102,13 @@ if(top = 0, 9000000000000000000, top);
 create or replace macro part_width(bins) as table
 select greatest(1, ceil(duration / bins))::bigint as width from runs;
 
--- Is the program, or part of it, one of Python?
-create or replace macro is_python() as
-(select coalesce(bool_or(regexp_matches(exe, 'python[0-9.]*$')), false) from processes);
+-- The language of the program, or of part of it: `python`, `fortran` (by the sources of its call sites), or `c`.
+create or replace macro language() as
+case
+	when (select coalesce(bool_or(regexp_matches(exe, 'python[0-9.]*$')), false) from processes) then 'python'
+	when exists (from sites where regexp_matches(source, '\.(f|for|ftn|f[0-9][0-9])$', 'i')) then 'fortran'
+	else 'c'
+end;
 
 -- One row for each process, in the order of the pictures: by rank, those without one last.
 create or replace macro lanes() as table

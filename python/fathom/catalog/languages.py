@@ -1,0 +1,26 @@
+"""What advice calls a function in the language of the program, as catalog/languages.toml has it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+
+from .layers import catalog_data
+
+
+@cache
+def names(language: str) -> Mapping[str, str]:
+    """C's name or phrase to that of `python` or `fortran`, longer ones first; without those that are the same."""
+    rows = catalog_data("languages.toml")["name"]
+    known = {row["c"]: row[language] for row in rows if language in row}
+    return dict(sorted(known.items(), key=lambda pair: -len(pair[0])))
+
+
+def spoken(text: str, language: str) -> str:
+    """Advice for a program of this language."""
+    known = names(language)
+    if not known:
+        return text
+    anywhere = "|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in known)
+    return re.sub(anywhere, lambda found: known[found[0]], text)
