@@ -26,10 +26,10 @@ def _signs(files: list[Path]) -> list[str]:
 
 
 def version() -> str:
-    """What answers: this program, its findings and the user's, this machine, by which the cost of tracing is said."""
-    folders = (Path(fathom.__file__).parent, paths.catalog() / "findings", own_folder())
+    """What answers: this program, its catalog, the user's findings, and this machine, which has a cost of tracing."""
+    folders = (Path(fathom.__file__).parent, paths.catalog(), own_folder())
     files = [file for folder in folders if folder for file in sorted(folder.rglob("*.*"))]
-    sources = [file for file in files if file.suffix in (".py", ".sql")]
+    sources = [file for file in files if file.suffix in (".py", ".sql", ".toml")]
     words = [fathom.__version__, platform.node(), *_signs(sources)]
     return hashlib.sha256("\n".join(words).encode()).hexdigest()
 
