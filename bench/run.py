@@ -34,6 +34,7 @@ import start
 import tuning
 import view
 import volume
+import wild
 from rich.console import Console
 from rich.table import Table
 from tools import VERDICT, BenchError, Row, number
@@ -50,6 +51,7 @@ BENCHMARKS: dict[str, Callable[[bool], list[Row]]] = {
     "start": start.rows,
     "exact": exact.rows,
     "findings": findings.rows,
+    "wild": wild.rows,
     "generate": regenerated.rows,
     "forward": forwarding.rows,
     "sink": sink.rows,

@@ -13,20 +13,6 @@ from fathom.run.store import Run, open_run
 from harness import needs, wild
 from test_import_darshan import imported
 
-#: Log -> the finding that must come first, and the seconds that its job really won by it (None: nobody mended it).
-FIRST = {
-    "aiio-ior-write-1k": ("sync-churn", 463.0),
-    "aiio-openpmd-independent": ("independent-small", 282.0),
-    "aiio-openpmd-collective": ("few-stripes", None),
-    "aiio-ior-read-strided-1k": ("small-accesses", None),
-    "darshan-logs-imbalanced": ("few-stripes", None),
-    "darshan-logs-e3sm-pnetcdf": ("read-modify-write", None),
-}
-#: Jobs without a problem of I/O that anybody knows of.
-WELL = ("aiio-tmatch-many-files", "aiio-tmatch-merged", "aiio-ior-write-1m")
-#: A best value is right within this factor.
-WITHIN = 3
-
 
 @pytest.fixture(autouse=True)
 def _package() -> None:
@@ -43,21 +29,22 @@ def found(run: Run) -> list[findings.Finding]:
     return said.conclusions
 
 
-@pytest.mark.parametrize("name", FIRST)
+@pytest.mark.parametrize("name", wild.TRUTHS)
 def test_the_true_cause_comes_first(name: str, tmp_path: Path) -> None:
-    rule, won = FIRST[name]
+    truth = wild.TRUTHS[name]
     conclusions = found(run_of(name, tmp_path))
-    assert conclusions and conclusions[0].rule.name == rule, [one.rule.name for one in conclusions]
+    names = [one.rule.name for one in conclusions]
+    assert names and names[0] == truth.rule, names
     first = conclusions[0]
     assert first.lost is not None and first.between is not None
     least, most = first.between
     assert least <= first.lost <= most
-    if won:
-        assert least <= won <= most
-        assert won / WITHIN <= first.lost <= won * WITHIN
+    if truth.won:
+        assert least <= truth.won <= most
+        assert truth.won / wild.WITHIN <= first.lost <= truth.won * wild.WITHIN
 
 
-@pytest.mark.parametrize("name", WELL)
+@pytest.mark.parametrize("name", wild.WELL)
 def test_what_is_well_done_has_no_finding(name: str, tmp_path: Path) -> None:
     assert not [(one.rule.name, one.lost) for one in found(run_of(name, tmp_path))]
 

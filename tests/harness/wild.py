@@ -1,13 +1,42 @@
-"""Logs of real jobs, which are not in the repository: beside it, in `shared/wild`, or where FATHOM_WILD says."""
+"""Logs of real jobs, which are not in the repository: beside it, in `shared/wild`, or where FATHOM_WILD says.
+
+What is known to be true of them, which `tests/test_wild.py` asks and `bench/wild.py` measures.
+"""
 
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from harness import paths
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What one job did wrong."""
+
+    rule: str  # the finding that must come first
+    won: (
+        float | None
+    )  # seconds of run time that its job won when it was mended; None: nobody mended it
+
+
+#: Log -> the truth.
+TRUTHS = {
+    "aiio-ior-write-1k": Truth("sync-churn", 463.0),
+    "aiio-openpmd-independent": Truth("independent-small", 282.0),
+    "aiio-openpmd-collective": Truth("few-stripes", None),
+    "aiio-ior-read-strided-1k": Truth("small-accesses", None),
+    "darshan-logs-imbalanced": Truth("few-stripes", None),
+    "darshan-logs-e3sm-pnetcdf": Truth("read-modify-write", None),
+}
+#: Jobs without a problem of I/O that anybody knows of.
+WELL = ("aiio-tmatch-many-files", "aiio-tmatch-merged", "aiio-ior-write-1m")
+#: A best value is right within this factor.
+WITHIN = 3
 
 
 def folder() -> Path | None:
