@@ -9,8 +9,11 @@ from __future__ import annotations
 import json
 import statistics
 import sys
+import tempfile
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 from tools import (
     FATHOM,
@@ -45,32 +48,63 @@ def seconds_of(pair: mistakes.Pair, words: str, run_directory: Path | None) -> f
         return float(mistakes.execute(pair, words, tmp, run_directory))
 
 
-def estimated(pair: mistakes.Pair, directory: Path) -> float | None:
-    """What the finding says of the guilty program, over all that it names; None: a danger, no loss of time."""
-    traced = directory / "guilty.fathom"
+@cache
+def traces() -> tempfile.TemporaryDirectory[str]:
+    """Where traced guilty programs lie until the end: several parts ask them."""
+    return tempfile.TemporaryDirectory(prefix="fathom-bench.")
+
+
+@cache
+def trace(path: Path) -> Path:
+    """The guilty program of a test file, traced."""
+    traced = Path(traces().name) / f"{path.stem}.fathom"
+    pair = mistakes.load(path)
     seconds_of(pair, pair.guilty, traced)
-    reported = json.loads(run([FATHOM, "show", traced, "--findings", pair.finding, "--json"]))
+    return traced
+
+
+def conclusions(traced: Path, *rules: str) -> list[dict[str, Any]]:
+    """What these rules find, or all."""
+    words: list[str | Path] = [FATHOM, "show", traced, "--findings", *rules, "--json"]
+    found: list[dict[str, Any]] = json.loads(run(words))
+    return found
+
+
+def estimated(pair: mistakes.Pair) -> float | None:
+    """What the finding says of the guilty program, over all that it names; None: a danger, no loss of time."""
+    reported = conclusions(trace(pair.path), pair.finding)
     if not reported:
         raise Failed("not found of the guilty program")
     seconds = [one["lost_seconds"] for one in reported if one["lost_seconds"] is not None]
     return float(sum(seconds)) if seconds else None
 
 
-def won(pair: mistakes.Pair, rounds: int) -> float:
-    """Median of the differences, guilty and innocent in turns."""
-    return statistics.median(
-        seconds_of(pair, pair.guilty, None) - seconds_of(pair, pair.innocent, None)
+def turns(pair: mistakes.Pair, rounds: int) -> list[tuple[float, float]]:
+    """Seconds of the guilty program and of the innocent one, by turns, without Fathom."""
+    return [
+        (seconds_of(pair, pair.guilty, None), seconds_of(pair, pair.innocent, None))
         for _ in range(rounds)
-    )
+    ]
+
+
+@cache
+def turns_of(path: Path, rounds: int) -> list[tuple[float, float]]:
+    """The same of a test file; parts that ask for them run the programs once."""
+    return turns(mistakes.load(path), rounds)
+
+
+def lacking(pair: mistakes.Pair) -> str:
+    """What of the machine a pair needs and has not; empty: nothing."""
+    wanted = [*pair.needs, *(needs.of_mpi(pair.mpi) if pair.ranks else [])]
+    return next(filter(None, map(needs.missing, wanted)), "")
 
 
 def compared(pair: mistakes.Pair, rounds: int) -> Row:
     """Seconds said and won. What is a danger has none, and is not measured."""
-    with scratch() as directory:
-        lost = estimated(pair, directory)
+    lost = estimated(pair)
     if lost is None:
         return Row(f"{pair.path.stem}: said to be a danger, no seconds", None, "s")
-    real = won(pair, rounds)
+    real = statistics.median(before - after for before, after in turns_of(pair.path, rounds))
     ratio = lost / real if real > LEAST_WON else None
     within = pair.within
     return Row(
@@ -88,10 +122,8 @@ def estimate_row(path: Path, rounds: int) -> Row:
     """One test file."""
     try:
         pair = mistakes.load(path)
-        wanted = [*pair.needs, *(needs.of_mpi(pair.mpi) if pair.ranks else [])]
-        lacking = next(filter(None, map(needs.missing, wanted)), "")
-        if lacking:
-            return Row(f"{path.stem}: not measured: {lacking}", None, "s")
+        if missing := lacking(pair):
+            return Row(f"{path.stem}: not measured: {missing}", None, "s")
         return compared(pair, rounds)
     except Failed as error:
         # The others are measured all the same.

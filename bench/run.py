@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
+import advice
 import attach
 import exact
 import findings
@@ -52,6 +53,7 @@ BENCHMARKS: dict[str, Callable[[bool], list[Row]]] = {
     "exact": exact.rows,
     "findings": findings.rows,
     "wild": wild.rows,
+    "advice": advice.rows,
     "generate": regenerated.rows,
     "forward": forwarding.rows,
     "sink": sink.rows,

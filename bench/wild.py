@@ -20,7 +20,7 @@ from harness import needs, wild
 QUICK = ("aiio-ior-write-1k", "aiio-tmatch-merged")
 
 
-def said(name: str, first: Finding | None) -> str:
+def headline(name: str, first: Finding | None) -> str:
     """The first finding and its interval."""
     if first is None:
         return f"{name}: no finding"
@@ -30,7 +30,7 @@ def said(name: str, first: Finding | None) -> str:
 
 def of_mended(name: str, first: Finding | None, truth: wild.Truth) -> Row:
     """The first finding beside the truth."""
-    what = said(name, first)
+    what = headline(name, first)
     lost = first.lost if first else None
     right = first is not None and first.rule.name == truth.rule
     if truth.won is None:
@@ -50,12 +50,12 @@ def of_mended(name: str, first: Finding | None, truth: wild.Truth) -> Row:
     )
 
 
-def judged(name: str, conclusions: list[Finding]) -> Row:
+def judgement(name: str, conclusions: list[Finding]) -> Row:
     """What comes first, beside what is known of the log."""
     first = next(iter(conclusions), None)
     if name in wild.TRUTHS:
         return of_mended(name, first, wild.TRUTHS[name])
-    what, lost = said(name, first), first.lost if first else None
+    what, lost = headline(name, first), first.lost if first else None
     if name in wild.WELL:
         return Row(f"{what}; well done", lost, "s", target="no finding", met=not conclusions)
     return Row(f"{what}; the truth is not known", lost, "s")
@@ -78,7 +78,7 @@ def of_log(log: Path) -> list[Row]:
         run([FATHOM, "import", "darshan", log, "-o", recorded])
         opened = open_run(recorded, quiet=True)
         conclusions = findings.find(opened, findings.catalog()).conclusions
-        return [judged(log.stem, conclusions), named_share(log.stem, opened)]
+        return [judgement(log.stem, conclusions), named_share(log.stem, opened)]
 
 
 def rows(quick: bool) -> list[Row]:
