@@ -32,6 +32,12 @@ CAUSES = {
     "transfer": "the bytes asked for, at the store's rate",
     "unexplained": "not explained",
 }
+#: Where the price of an access is from (`learnt` of account_references()), the nearest first -> what that is.
+REFERENCES = {
+    "run": "this run's own accesses",
+    "site": "other runs on the same mount",
+    "catalog": "the catalogue of file systems",
+}
 #: Macros of these files are worked out once for each run.
 KEPT = ("account", "findings_", "servers")
 
@@ -53,7 +59,7 @@ class Bar:
     run_seconds: float
     slowest: Share | None  # None: no I/O call was timed
     median: Share | None
-    references: list[str]  # where the price of an access is from: run, catalog
+    references: list[str]  # where the price of an access is from, of REFERENCES
 
 
 def in_order(causes: Mapping[str, T]) -> dict[str, T]:
@@ -174,8 +180,10 @@ def bar(run: Run) -> Bar:
     )["process"].to_pylist()
     seconds = run.sql("select duration / 1e9 as s from runs")["s"][0].as_py()
     learnt = run.sql(
-        "select distinct learnt from account_references() as r join account() as a using (file) order by learnt desc"
+        "select distinct learnt from account() as a join account_references() as r on r.file = a.file"
+        " and r.kind = coalesce(direction(a.kind, a.op), if(a.kind in ('wait', 'post'), 'write', null))"
     )["learnt"].to_pylist()
+    references = [name for name in REFERENCES if name in learnt]
     slowest = _share(run, order[0]) if order else None
     median = _share(run, order[len(order) // 2]) if len(order) > 1 else None
-    return Bar(seconds, slowest, median, learnt)
+    return Bar(seconds, slowest, median, references)

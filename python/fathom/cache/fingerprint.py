@@ -5,6 +5,7 @@ import hashlib
 import os
 from pathlib import Path
 
+from fathom.run import site
 from fathom.run.columns import PARTED
 
 # Made of `calls` by whoever looks first, so no sign of another packing.
@@ -22,9 +23,9 @@ def _sign(folder: str, entry: os.DirEntry[str]) -> str:
 
 
 def fingerprint(run: Path, reader: str) -> str:
-    """A hash of names, sizes and times of the run's tables, and of the program that reads them."""
+    """A hash of names, sizes and times of the run's tables and the site's file, and of the program that reads them."""
     signs = []
     for folder in ("", "tables", *(f"tables/{name}" for name in PARTED if name not in DERIVED)):
         with contextlib.suppress(FileNotFoundError), os.scandir(run / folder) as entries:
             signs += [_sign(folder, entry) for entry in entries if _tells(entry.name)]
-    return hashlib.sha256("\n".join([reader, *sorted(signs)]).encode()).hexdigest()
+    return hashlib.sha256("\n".join([reader, site.sign(), *sorted(signs)]).encode()).hexdigest()

@@ -24,7 +24,8 @@ This page is made from the headers in [catalog/findings](../catalog/findings/REA
 - A finding takes the cells of the account that its mistake fills, never more seconds than are in them.
   Two findings never take the same second, so what follows from the first is not said again.
 - Seconds are of run time: those of the slowest process, before and after. They have an interval and a best value.
-- What an access costs is learnt from the run's own calls, else it is the [catalog's](stores.md).
+- What an access costs is learnt from the run's own calls, else from
+  [other runs of the site](commands/landscape.md#what-accesses-cost-at-this-site), else from the [catalog](stores.md).
 - The percentage says how sure a finding is. What to *do* differs from run to run where it is not said here.
 - `half` is the size at which the store spends as long waiting as moving the bytes.
 - A loss below 1 % of the run time is left out.

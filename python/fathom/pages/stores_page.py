@@ -33,6 +33,8 @@ This page is made from [catalog/stores](../catalog/stores/README.md).
 - *Cached*: the client's memory serves the access. *Server*: it goes to the server or device.
 - A figure that a store lacks here is that of all stores of its kind.
 - A type that no store names is taken for one of the kind `network`.
+- A run's own large accesses go before the catalog.
+  So do [other runs on the mount](commands/landscape.md#what-accesses-cost-at-this-site).
 """
 #: Columns of the first table: heading -> figure and directions.
 OVERVIEW: Mapping[str, tuple[str, tuple[str, ...]]] = {

@@ -6,6 +6,7 @@ import re
 import tempfile
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import astuple, fields
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from fathom.errors import DamagedRun, FathomError, UsageError
-from fathom.run import macros, manifest
+from fathom.run import macros, manifest, site
 from fathom.run.columns import LATER, PARTED
 
 # `ask` knows that; `many` is there for those to whom it matters.
@@ -80,6 +81,8 @@ def connect(
     files = table_files(directory)
     held = _small(files, SMALL, FEW) if memory else _small(files, LITTLE, FEWER)
     add_views(con, directory, held, everything)
+    if rows := site_rows():
+        macros.replace(con, "site_references", rows)
     con.execute("set lock_configuration = true")
     return con
 
@@ -129,6 +132,21 @@ def add_views(
             raise DamagedRun(f"{path}: {first_line(error)}; pack the run again") from error
     for name in LATER.keys() - files.keys():
         con.execute(f'create view "{name}" as select {_nulls(LATER[name])} limit 0')
+
+
+def site_rows() -> str | None:
+    """The statement of what the site's file says, for the macro site_references(); None where there is nothing."""
+    path = site.named()
+    references = site.read(path) if path else []
+    rows = [", ".join(map(_literal, astuple(one))) for one in references]
+    names = ", ".join(field.name for field in fields(site.Reference))
+    return f"from (values ({'), ('.join(rows)})) as t ({names})" if rows else None
+
+
+def _literal(value: str | float | None) -> str:
+    if value is None:
+        return "null::double"
+    return quoted(value) if isinstance(value, str) else repr(value)
 
 
 def _add_beside(con: duckdb.DuckDBPyConnection, counters: str, everything: bool) -> None:

@@ -23,7 +23,9 @@ def init(run: Run) -> str:
             "select sql from duckdb_views() where not internal order by view_name"
         ).fetchall()
     every = dict.fromkeys(one for name in macros.macros() for one in macros.needed(name))
-    return "\n".join([*(sql for (sql,) in views), *map(_commented, every)]) + "\n"
+    of_site = database.site_rows()
+    site = [f"create or replace macro site_references() as table {of_site};"] if of_site else []
+    return "\n".join([*(sql for (sql,) in views), *map(_commented, every), *site]) + "\n"
 
 
 def _commented(macro: macros.Macro) -> str:

@@ -158,55 +158,87 @@ where kind in ('sync', 'write') and is_system(layer) and file is not null
 group by file
 having sum(time) filter (kind = 'sync') = 0 and 4 * sum(calls) filter (kind = 'sync') >= sum(calls) filter (kind = 'write');
 
+-- What a byte costs in this run: large accesses to files that one process moves, the quicker quarter of what processes saw. Columns:
+-- directory, kind, per_byte (seconds), n (accesses).
+create or replace macro account_bytes() as table
+select directory, kind, quantile_cont(each, 0.25) as per_byte, sum(n) as n
+from (
+	select
+		p.directory, a.kind, a.process, sum(a.n) as n,
+		exp(sum(a.log_time) / sum(a.n)) / 1e9 / (sum(a.bytes) / sum(a.n)::double) as each
+	from accesses() as a join places() as p using (file)
+	where a.bin >= 18 and a.file not in (select file from accesses() group by file having count(distinct process) > 1)
+	group by all
+)
+group by directory, kind;
+
+-- What a request costs in this run beyond its bytes. Columns: file, kind, latency (seconds), alone (one process has the file to itself;
+-- else others may have been in its way), sizes (told by accesses of several sizes).
+create or replace macro account_requests() as table
+with alone as (
+	select file from accesses() group by file having count(distinct process) = 1
+)
+select s.file, s.kind, s.latency, alone.file is not null as alone, s.learnt = 'sizes' as sizes
+from store_costs() as s left join alone using (file)
+where s.latency > 0 and (alone.file is not null or s.learnt = 'sizes') and (s.kind = 'read' or s.file not in (from account_silent()));
+
+-- What accesses cost in this run, of each mount and direction where it shows what a byte costs: what other runs of the site may go by.
+-- Columns: file_system, mount, kind, per_byte, request (seconds; null: not shown).
+create or replace macro account_mounts() as table
+with of_mount as (
+	select p.file, p.directory, f.file_system, f.mount
+	from places() as p join files as f using (file)
+	where f.file_system is not null and f.mount is not null
+),
+-- One access, or two, may have met anything.
+byte as (
+	select m.file_system, m.mount, b.kind, median(b.per_byte) as per_byte
+	from (select distinct directory, file_system, mount from of_mount) as m join account_bytes() as b using (directory)
+	where b.n >= 4
+	group by all
+),
+request as (
+	select m.file_system, m.mount, r.kind, median(r.latency) as request
+	from of_mount as m join account_requests() as r using (file)
+	where r.alone and r.sizes
+	group by all
+)
+from byte left join request using (file_system, mount, kind);
+
 -- What an access costs when nobody is in its way, of each file and direction: seconds of a request beyond its bytes (`request`), and of a
 -- byte, with the ends of the interval (`per_byte`; `served`: by one server, for all processes together). `learnt`: `run`: a byte's
--- from large accesses of this run, as far as the catalog's store allows; `catalog`: from the store alone.
+-- from large accesses of this run, as far as the catalog's store allows; `site`: from other runs on this mount (site_references()), as
+-- far as the store allows; `catalog`: from the store alone.
 create or replace macro account_references() as table
 with of_file as (
-	select p.file, p.directory, f.file_system from places() as p join files as f using (file)
+	select p.file, p.directory, f.file_system, f.mount from places() as p join files as f using (file)
 	union all
-	select -1, '', null
+	select -1, '', null, null
 ),
 type as (
 	select file_system, store_of(file_system) as store from (select distinct file_system from of_file)
 ),
 store as (
-	select f.file, f.directory, s.*
+	select f.file, f.directory, f.file_system, f.mount, s.*
 	from of_file as f join type as t on t.file_system is not distinct from f.file_system join stores() as s using (store)
-),
--- Large accesses of this run to files that one process moves, the quicker quarter of what processes saw: seconds of a byte.
-large as (
-	select directory, kind, quantile_cont(each, 0.25) as per_byte
-	from (
-		select p.directory, a.kind, a.process, exp(sum(a.log_time) / sum(a.n)) / 1e9 / (sum(a.bytes) / sum(a.n)::double) as each
-		from accesses() as a join places() as p using (file)
-		where a.bin >= 18 and a.file not in (select file from accesses() group by file having count(distinct process) > 1)
-		group by all
-	)
-	group by directory, kind
-),
--- What a request costs is this run's own where one process has the file to itself; else others may have been in its way.
-alone as (
-	select file from accesses() group by file having count(distinct process) = 1
-),
-small as (
-	select s.file, s.kind, s.latency, alone.file is not null as alone
-	from store_costs() as s left join alone using (file)
-	where s.latency > 0 and (alone.file is not null or s.learnt = 'sizes') and (s.kind = 'read' or s.file not in (from account_silent()))
 )
 select
 	s.file, s.direction as kind,
-	if(small.alone, small.latency, least(coalesce(small.latency, sqrt(s.cached_low * s.server_high)), s.server_high)) as request,
-	least(coalesce(large.per_byte, 1 / sqrt(s.rate_low * s.rate_high)), 1 / s.rate_low) as per_byte,
-	least(coalesce(large.per_byte, 1 / s.rate_high), 1 / s.rate_high) as per_byte_low,
+	if(small.alone, small.latency, least(coalesce(site.request, small.latency, sqrt(s.cached_low * s.server_high)), s.server_high)) as request,
+	least(coalesce(large.per_byte, site.per_byte, 1 / sqrt(s.rate_low * s.rate_high)), 1 / s.rate_low) as per_byte,
+	case
+		when large.per_byte is null and site.per_byte is not null then least(site.per_byte_best, 1 / s.rate_low)
+		else least(coalesce(large.per_byte, 1 / s.rate_high), 1 / s.rate_high)
+	end as per_byte_low,
 	1 / s.rate_low as per_byte_high,
 	-- Of all processes together, by one server: a store that does not say it is as quick as its clients.
 	coalesce(1 / sqrt(s.server_rate_low * s.server_rate_high), 0) as served,
 	coalesce(1 / s.server_rate_high, 0) as served_low,
 	coalesce(1 / s.server_rate_low, 0) as served_high,
-	if(large.per_byte is null, 'catalog', 'run') as learnt
-from store as s left join large on large.directory = s.directory and large.kind = s.direction
-	left join small on small.file = s.file and small.kind = s.direction;
+	case when large.per_byte is not null then 'run' when site.per_byte is not null then 'site' else 'catalog' end as learnt
+from store as s left join account_bytes() as large on large.directory = s.directory and large.kind = s.direction
+	left join account_requests() as small on small.file = s.file and small.kind = s.direction
+	left join site_references() as site on site.file_system = s.file_system and site.mount = s.mount and site.kind = s.direction;
 
 -- Time at the storage (system calls, streams, clients of stores) by cause. Columns: process, layer, op, kind, file, enclosing_layer,
 -- enclosing, cause, time (ns).

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fathom.analysis.account import CAUSES, Bar, Share, bar
+from fathom.analysis.account import CAUSES, REFERENCES, Bar, Share, bar
 from fathom.analysis.selection import Selection
 from fathom.pages.account import who
 from fathom.run.background import in_background
@@ -12,12 +12,6 @@ from fathom.webapi.answers.stoppable import Stoppable
 from fathom.webapi.answers.table import Table
 
 NOTHING = "No I/O call of the program itself was timed, so there is no time to split by cause."
-
-#: What `learnt` of account_references() means.
-PRICES = {
-    "run": "this run's own accesses",
-    "catalog": "the catalogue of file systems",
-}
 
 
 def _shares(split: Bar) -> dict[str, Share]:
@@ -52,7 +46,7 @@ def _account(view: View) -> dict[str, Any]:
             }
             for which, share in shares.items()
         ],
-        "prices": [PRICES.get(learnt, learnt) for learnt in split.references],
+        "prices": [REFERENCES[name] for name in split.references],
         "table": cells,
     }  # fmt: skip
 
