@@ -7,8 +7,8 @@
 -- lost:   from the last rank's arrival to the last one's leave, less what the rank with most bytes would take alone
 -- sure:   0.8
 -- fix:    {todo}
--- knob:   romio_cb_write, romio_cb_read = automatic; romio_no_indep_rw = false
--- ompio:  --mca fcoll individual (OMPIO)
+-- knob:   romio_cb_write=automatic, romio_cb_read=automatic, romio_no_indep_rw=false
+-- ompio:  --mca fcoll individual
 -- causes: exchange, waiting, library, transfer, requests, contention, unexplained
 -- seen:   FLASH-IO; ROMIO, ad_write_coll.c
 with hint as (

@@ -8,7 +8,7 @@
 -- needs:  calls, ranks
 -- sure:   0.5
 -- fix:    more aggregators: {want} instead of {movers}, where the store serves several ranks of a node as fast as one
--- knob:   cb_nodes and cb_config_list (ROMIO: by default one aggregator per node; cb_nodes alone does nothing on one node)
+-- knob:   cb_nodes={want}, cb_config_list=*:* (ROMIO: by default one aggregator per node; cb_nodes alone does nothing on one node)
 -- ompio:  --mca io_ompio_num_aggregators {want}
 -- causes: transfer, contention, unexplained, requests
 -- seen:   Liao, Choudhary, SC 2008; ROMIO User's Guide

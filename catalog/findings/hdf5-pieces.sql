@@ -6,7 +6,7 @@
 -- lost:   the slowest process's transfers, less the same bytes in one access per call, or pieces of 16 MiB, at the store's cost
 -- sure:   0.8
 -- fix:    {mend}
--- knob:   H5Pset_dxpl_mpio
+-- knob:   [dxpl_mpio={transfer}]
 -- causes: requests, contention, needless, unexplained, transfer
 -- seen:   Thakur, Gropp, Lusk 1999; HDF5 User's Guide, parallel HDF5
 with process as (
@@ -39,6 +39,7 @@ select
 		count(*) > 1, 'make the transfers collective: H5Pset_dxpl_mpio(H5FD_MPIO_COLLECTIVE)',
 		'select whole rows of the slowest dimensions, or lay the dataset out in chunks of the shape that is selected'
 	) as mend,
+	if(count(*) > 1, 'collective', null) as transfer,
 	max_by(calls, seconds) as calls,
 	max(lost) as lost
 from cut

@@ -8,7 +8,7 @@
 -- needs:  calls, ranks
 -- sure:   0.6
 -- fix:    fewer aggregators: {want} instead of {movers}
--- knob:   cb_nodes, cb_config_list
+-- knob:   cb_nodes={want}, cb_config_list=*:*
 -- ompio:  --mca io_ompio_num_aggregators {want}
 -- causes: exchange, waiting, requests, contention, transfer, unexplained
 -- seen:   Liao, Choudhary, SC 2008; ROMIO User's Guide

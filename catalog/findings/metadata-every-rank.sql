@@ -6,7 +6,7 @@
 -- sure:   0.8
 -- fix:    H5Pset_coll_metadata_write(fapl, 1): ranks write what has changed together. All ranks must make the calls that change
 --   metadata in the same order
--- knob:   coll_metadata_write
+-- knob:   coll_metadata_write=true
 -- causes: names, exchange, waiting
 -- seen:   HDFGroup/hdf5#265; openPMD/openPMD-api#1129; HighFive#620
 with collective as (

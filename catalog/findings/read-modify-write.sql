@@ -8,8 +8,8 @@
 --   latency are not known, less its bytes. Without calls: its reads and locks, and the share of its writes that nobody asked for
 -- sure:   0.7
 -- fix:    {todo}
--- knob:   [{of_sieving}romio_ds_write=disable]
--- ompio:  [{of_sieving}--mca fbtl_posix_write_datasieving false]
+-- knob:   [romio_ds_write={sieving}]
+-- ompio:  [--mca fbtl_posix_write_datasieving {is_sieved}]
 -- needs:  counters
 -- causes: needless, requests, contention, unexplained, transfer
 -- seen:   Thakur, Gropp, Lusk 1999; E3SM-Project/scorpio#79
@@ -74,7 +74,8 @@ select
 		c.together, 'leave no holes: write whole stretches, and more in one call (PnetCDF: iput of each variable, one wait_all; HDF5: H5Dwrite_multi)',
 		'fill the holes by a collective write of all ranks, or write whole stretches; where pieces are large, no data sieving of writes'
 	) as todo,
-	if(c.together, null, '') as of_sieving,
+	if(c.together, null, 'disable') as sieving,
+	if(c.together, null, '0') as is_sieved,
 	if(bool_and(c.known), 0.8, 0.6) as sure,
 	flatten(max_by(c.calls, c.lost, 4)) as calls,
 	list(distinct c.file) as cell_files,

@@ -6,8 +6,8 @@
 -- lost:   reads of the slowest rank, less the same pieces read one by one at the store's cost
 -- sure:   0.8
 -- fix:    no data sieving of reads; or a collective read, where the ranks' pieces fill the holes
--- knob:   romio_ds_read=disable, ind_rd_buffer_size
--- ompio:  --mca fbtl_posix_read_datasieving false
+-- knob:   romio_ds_read=disable; or a smaller ind_rd_buffer_size
+-- ompio:  --mca fbtl_posix_read_datasieving 0
 -- causes: needless, requests, contention, unexplained, transfer, locks
 -- seen:   Thakur, Gropp, Lusk 1999
 with rank as (

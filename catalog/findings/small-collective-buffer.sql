@@ -7,8 +7,8 @@
 --   counts as two rounds
 -- sure:   0.8
 -- fix:    a buffer of {want:size} or more (now {buffer})
--- knob:   cb_buffer_size
--- ompio:  --mca io_ompio_bytes_per_agg BYTES
+-- knob:   cb_buffer_size={want}
+-- ompio:  --mca io_ompio_bytes_per_agg {want}
 -- causes: exchange, waiting, requests, contention, transfer, unexplained
 -- seen:   Thakur, Gropp, Lusk 1999; ROMIO User's Guide
 with size as (
@@ -30,7 +30,7 @@ select
 	sum(r.rounds)::hugeint as rounds,
 	sum(r.enough)::hugeint as enough,
 	sum(r.moved) / sum(r.moves) as piece,
-	least(16777216, max(r.moved / r.movers)) as want,
+	least(16777216, ceil(max(r.moved / r.movers)))::bigint as want,
 	coalesce(any_value(size.buffer) || ' bytes', 'not known') as buffer,
 	flatten(max_by(r.calls, r.wall, 4)) as calls,
 	sum((r.rounds - r.enough) * coalesce(s.latency, 0) + greatest(0, r.wall - r.io) / 1e9 * (r.rounds - r.enough) / (r.rounds + 2)) as lost

@@ -27,6 +27,8 @@ This page is made from the headers in [catalog/findings](../catalog/findings/REA
 - What an access costs is learnt from the run's own calls, else from
   [other runs of the site](commands/landscape.md#what-accesses-cost-at-this-site), else from the [catalog](stores.md).
 - The percentage says how sure a finding is. What to *do* differs from run to run where it is not said here.
+- A *knob* with a value can be set from outside.
+  [`fathom tune --try NAME`](commands/tune.md#one-finding) does it, and proves the gain.
 - `half` is the size at which the store spends as long waiting as moving the bytes.
 - A loss below 1 % of the run time is left out.
   So is one that only its longest call explains: a busy machine can make a call 100 ms longer.
@@ -41,9 +43,9 @@ ORDER = ("hdf5", "netcdf", "pnetcdf", "mpiio", "posix", "stdio", "aio")
 
 
 def _plain(words: str) -> str:
-    """`{seconds:seconds}` -> *seconds*; what Markdown would take for a table's end is kept apart, what is only said at
-    times is there."""
-    whole = re.sub(r"\[([^]]*)\]", r"\1", words)
+    """`{seconds:seconds}` -> *seconds*; what Markdown would take for a table's end or emphasis is kept apart, what is
+    only said at times is there."""
+    whole = re.sub(r"\[([^]]*)\]", r"\1", words).replace("*", r"\*")
     apart = whole.replace("}{", "} {")  # one at another would be bold
     return re.sub(r"\{(\w+)(:\w+)?\}", r"*\1*", apart).replace("|", "\\|")
 
