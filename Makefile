@@ -108,7 +108,7 @@ test-web: web/node_modules/.package-lock.json
 TESTS_analysis = python/tests/latency $(addprefix python/tests/test_,$(addsuffix .py,answers breakdown collective_tables diff distribution \
 	findings_engine findings_shared interference landscape landscapes many_ranks patterns stack_findings summary system_findings vast_collective))
 TESTS_webapi   = python/tests/screens python/tests/serve python/tests/test_report.py
-TESTS_tune     = tests/tune $(addprefix python/tests/test_,$(addsuffix .py,knobs model patternstore proof study tune))
+TESTS_tune     = tests/tune $(addprefix python/tests/test_,$(addsuffix .py,knobs model patternstore proof remedy study tune))
 TESTS_codegen  = tests/generate tests/test_replay.py python/tests/test_hints.py
 TESTS_imports  = $(wildcard tests/test_import_*.py) tests/test_strace.py
 TESTS_exports  = $(wildcard tests/test_export_*.py) python/tests/test_export_nesting.py

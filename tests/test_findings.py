@@ -10,7 +10,7 @@ from typing import Any
 import fathom
 import pytest
 from fathom.analysis import findings
-from fathom.pages.findings import sentence
+from fathom.analysis.sentence import sentence
 from fathom.pages.findings_page import page
 from harness import mistakes, needs, paths
 

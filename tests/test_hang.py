@@ -18,7 +18,7 @@ from typing import Any
 import fathom
 import pytest
 from fathom.analysis import findings
-from fathom.pages.findings import sentence
+from fathom.analysis.sentence import sentence
 from harness import invariants, needs, paths, runner, tables
 
 RANKS = 3

@@ -10,7 +10,7 @@ from pathlib import Path
 import fathom
 import pytest
 from fathom.analysis import findings
-from fathom.pages.findings import sentence
+from fathom.analysis.sentence import sentence
 from fathom.run.store import Run
 from harness import mistakes, needs
 

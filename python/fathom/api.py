@@ -41,6 +41,7 @@ CONCLUSIONS = pa.schema(
         ("sure", pa.float64()),
         ("fix", pa.string()),
         ("knob", pa.string()),
+        ("proof", pa.string()),
         ("limit", pa.string()),
         ("estimate", pa.string()),
         ("seen", pa.string()),
@@ -191,15 +192,15 @@ class Run(store.Run):
     def findings(self, *names: str) -> pa.Table:
         """What `fathom show --findings` says: a row per finding, the most seconds first; of these `names` (files of SQL
         among them), or all. `lost_seconds` of run time is null where a danger costs none, `lost_between_seconds` the
-        least and the most that they may be; `sure` is 0 to 1; `calls` are `calls.id` of examples, `lines` the source
-        lines of those."""
+        least and the most that they may be; `sure` is 0 to 1; `proof` is the command that proves it, or null; `calls`
+        are `calls.id` of examples, `lines` the source lines of those."""
         concluded = conclusions.find(self, findings.rules(names, findings.own_folder()))
         if concluded.broken:
             path, why = next(iter(concluded.broken.items()))
             raise UsageError(why if why.startswith(path) else f"{path}: {why}")
-        rows = [
-            words.as_json(finding) | {"calls": finding.calls} for finding in concluded.conclusions
-        ]
+        rows = words.listed(self, self.manifest, concluded.conclusions)
+        for row, finding in zip(rows, concluded.conclusions, strict=True):
+            row["calls"] = finding.calls
         return pa.Table.from_pylist(rows, schema=CONCLUSIONS)
 
 

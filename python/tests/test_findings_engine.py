@@ -7,9 +7,9 @@ import fathom
 import pytest
 from fathom.__main__ import main
 from fathom.analysis import findings
+from fathom.analysis.sentence import sentence
 from fathom.cache import conclusions
 from fathom.errors import UsageError
-from fathom.pages.findings import sentence
 from fathom.run import paths
 from fathom.run.store import Run
 from schema import counters_of, write_run

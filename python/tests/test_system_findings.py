@@ -14,7 +14,7 @@ import fathom
 import pytest
 from fathom.analysis import findings
 from fathom.analysis.account import prepare
-from fathom.pages.findings import sentence
+from fathom.analysis.sentence import sentence
 from fathom.run import paths
 from schema import counters_of, write_run
 

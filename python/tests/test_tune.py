@@ -224,6 +224,9 @@ def test_a_bad_command_line_runs_nothing(
         (["--maximize", "--", "true"], "--maximize"), (["--seconds", "nan", "--", "true"], "--seconds"),
         (["--repeats", "4", "--", "true"], "from 5 on"), (["--worth", "-1", "--", "true"], "--worth"),
         (["--compare", "ga", "--", "true"], "another sampler"),
+        (["--try", "sieve", "--", "true"], "no such finding; there are bytes-unasked, "),
+        (["--try", "sieving", "--space", bad, "--", "true"], "--try searches nothing: leave --space out"),
+        (["auto", "--try", "--", "true"], "fathom tune --try [FINDING] … -- PROGRAM"),
     ):  # fmt: skip
         assert message in refused(capfd, 2, "tune", *words)
     assert "no such search" in refused(capfd, 3, "tune", "show", "nothing")

@@ -79,6 +79,25 @@ def pairs() -> list[Path]:
     return sorted(FOLDER.glob("*.toml"))
 
 
+def command(pair: Pair, words: str, traced: bool) -> list[str | Path]:
+    """One of the two programs with its launcher, on a store that the environment slows down."""
+    program, *arguments = shlex.split(words)
+    launcher = [*shlex.split(runner.LAUNCH[pair.mpi]), "-n", str(pair.ranks)] if pair.ranks else []
+    tool = paths.PROGRAMS / "tools" / "slow_store.so"
+    preloaded = f"{tool}:{paths.LIBRARY}" if traced else str(tool)
+    return [*launcher, "env", f"LD_PRELOAD={preloaded}", _program(program, pair.mpi), *arguments]
+
+
+def environment(pair: Pair, tmp: Path) -> dict[str, str]:
+    """How slow the store below `tmp` is."""
+    slow = {key: str(value).replace("{tmp}", str(tmp)) for key, value in pair.slow.items()}
+    return {
+        "SLOW_STORE_UNDER": str(tmp),
+        **{f"SLOW_STORE_{key.upper()}": value for key, value in slow.items()},
+        **pair.env,
+    }
+
+
 def _program(word: str, mpi: str) -> Path:
     """`programs/X`, `kernels/X` or `X`, a kernel; built for an MPI where there is no plain one."""
     for folder in (paths.PROGRAMS, paths.BUILD, paths.BUILD / "kernels"):
@@ -103,25 +122,16 @@ def execute(pair: Pair, words: str, tmp: Path, run: Path | None) -> float:
 
     Errors: `runner.Failed` where it fails or does not end.
     """
-    program, *arguments = shlex.split(words.replace("{tmp}", str(tmp)))
-    launcher = [*shlex.split(runner.LAUNCH[pair.mpi]), "-n", str(pair.ranks)] if pair.ranks else []
-    tool = paths.PROGRAMS / "tools" / "slow_store.so"
-    preloaded = f"{tool}:{paths.LIBRARY}" if run else str(tool)
     traced = (
         [paths.FATHOM, "run", "--no-show", "-o", run, *shlex.split(pair.run), "--"] if run else []
     )
-    slow = {key: str(value).replace("{tmp}", str(tmp)) for key, value in pair.slow.items()}
-    env = {f"SLOW_STORE_{key.upper()}": value for key, value in slow.items()}
-    env = {"SLOW_STORE_UNDER": str(tmp), **env, **pair.env}
     if pair.before:
         _must(["bash", "-c", pair.before.replace("{tmp}", str(tmp))], {}, tmp, pair.timeout)
     few = sorted(os.sched_getaffinity(0))[: pair.processors] if words == pair.guilty else []
     pinned = ["taskset", "-c", ",".join(map(str, few))] if few else []
-    command = [
-        *pinned, *traced, *launcher, "env", f"LD_PRELOAD={preloaded}", _program(program, pair.mpi), *arguments,
-    ]  # fmt: skip
+    started = command(pair, words.replace("{tmp}", str(tmp)), traced=run is not None)
     began = time.monotonic()
-    _must(command, env, tmp, pair.timeout, pair.exit)
+    _must([*pinned, *traced, *started], environment(pair, tmp), tmp, pair.timeout, pair.exit)
     took = time.monotonic() - began
     if run and pair.osts:
         layouts.lay_out(run, {f"{tmp}/{folder}": ost for folder, ost in pair.osts.items()})

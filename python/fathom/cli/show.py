@@ -166,12 +166,13 @@ def _print_findings(arguments: argparse.Namespace) -> int:
     if arguments.by or arguments.svg or arguments.csv or arguments.next:
         raise UsageError("show: --findings goes alone or with --json")
     paths = conclusions.rules(arguments.findings, conclusions.own_folder())
-    all_ = cached.find(fathom.open(arguments.run, everything=arguments.all), paths)
+    opened = fathom.open(arguments.run, everything=arguments.all)
+    all_ = cached.find(opened, paths)
     if arguments.json:
-        listed = [findings.as_json(finding) for finding in all_.conclusions[: arguments.top]]
+        listed = findings.listed(opened, opened.manifest, all_.conclusions[: arguments.top])
         print(json.dumps(listed, indent=2, ensure_ascii=False))
     else:
-        findings.print_findings(all_, arguments.top)
+        findings.print_findings(opened, all_, arguments.top)
     findings.complain(all_)
     if all_.broken:
         return UsageError.status

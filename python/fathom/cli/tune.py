@@ -5,6 +5,7 @@ Trials are `fathom run --tuned`. After an interruption type the same command: wh
 
 examples:
   fathom tune auto -- mpiexec -n 4 ./vpic {out}/data.h5
+  fathom tune --try small-collective-buffer -- mpiexec -n 4 ./vpic {out}/data.h5
   fathom tune --space space.toml --objective rate --trials 200 -o vpic -- mpiexec -n 4 ./vpic {out}/data.h5
   fathom tune --objective 'tail -1 log' --maximize --seconds 3600 --space space.toml -- ./job.sh
   fathom tune show vpic --proof
@@ -30,7 +31,7 @@ from fathom.text import tables
 from fathom.text.tables import Column, text
 from fathom.tune.model import show
 from fathom.tune.model.design import DESIGNS
-from fathom.tune.search import space
+from fathom.tune.search import remedy, space
 from fathom.tune.search.energy import Meter
 from fathom.tune.search.execute import OUT
 from fathom.tune.search.ledger import Ledger, folder_of, open_ledger
@@ -79,6 +80,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument(
         "--space", type=Path, metavar="FILE", help="knobs, values, constraints, seeds"
     )
+    what.add_argument(
+        "--try", nargs="?", const=remedy.TOP, dest="finding", metavar="FINDING",
+        help="set what a finding of fathom show names, and prove that alone (the finding with most seconds)",
+    )  # fmt: skip
     how = parser.add_argument_group("how")
     how.add_argument("--sampler", choices=SAMPLERS, help="who says what is next (ga)")
     how.add_argument(
@@ -135,7 +140,7 @@ def run(arguments: argparse.Namespace) -> int:
         from fathom.cli import tune_store  # patterns, which a search does without
 
         return tune_store.run(arguments)
-    if word in ("", "auto") and not names:
+    if word in ("", "auto") and not names and not (word and arguments.finding):
         return _search(arguments, word == "auto")
     if word == "show" and len(names) == 1 and not arguments.program:
         return _show(arguments, open_ledger(folder_of(names[0]).absolute()))
@@ -143,7 +148,13 @@ def run(arguments: argparse.Namespace) -> int:
         return show.show(
             [folder_of(name).absolute() for name in names], arguments.target, arguments.json
         )
-    ways = "[auto] … -- PROGRAM", "show NAME", "model NAME…", "store …"
+    ways = (
+        "[auto] … -- PROGRAM",
+        "--try [FINDING] … -- PROGRAM",
+        "show NAME",
+        "model NAME…",
+        "store …",
+    )
     raise UsageError(f"tune: one of {', '.join(f'fathom tune {one}' for one in ways)}")
 
 
@@ -156,13 +167,31 @@ def _live(arguments: argparse.Namespace) -> int:
 def _search(arguments: argparse.Namespace, auto: bool) -> int:
     if not arguments.program:
         raise UsageError("tune: which program? fathom tune … -- PROGRAM")
+    if arguments.finding is not None:
+        _set_alone(arguments)
     _defaults(arguments, auto)
-    folder = folder_of(arguments.output or Path(arguments.program[0]).name).absolute()
+    folder = _folder(arguments)
     outcome = search(folder, _options(arguments, folder), _say, arguments.store)
     if auto:
         _remember(folder, arguments.store or default_place())
     _print(arguments, folder, outcome)
     return 0
+
+
+def _folder(arguments: argparse.Namespace) -> Path:
+    """Of the search: each finding that is tried has its own."""
+    program = Path(arguments.program[0]).name
+    name = f"{program}.{arguments.finding}" if arguments.finding else program
+    return folder_of(arguments.output or name).absolute()
+
+
+def _set_alone(arguments: argparse.Namespace) -> None:
+    """A finding's remedy is all that is tried, by one trial, then by fresh runs. Errors: UsageError."""
+    for name in ("space", "sampler", "compare", "screen", "trials", "seconds"):
+        if getattr(arguments, name):
+            raise UsageError(f"tune: --try searches nothing: leave --{name} out")
+    remedy.check(arguments.finding)
+    arguments.trials = arguments.finalists = 1
 
 
 def _defaults(arguments: argparse.Namespace, auto: bool) -> None:
@@ -206,6 +235,7 @@ def _options(arguments: argparse.Namespace, folder: Path) -> Options:
         arguments.verify or ("checksum" if has_out else "none"), arguments.timeout,
         str((arguments.scratch or folder).absolute()), arguments.design, arguments.auto,
         str(arguments.forward_storage.absolute()) if arguments.forward_storage else None,
+        arguments.finding,
     )  # fmt: skip
     if given_space:
         for sampler in (options.sampler, *options.compare):
@@ -244,7 +274,8 @@ def _print(arguments: argparse.Namespace, folder: Path, outcome: Result) -> None
     if outcome.text:
         best.write_text(outcome.text, encoding="utf-8")
     if arguments.json:
-        print(json.dumps(outcome.data(), indent=1, ensure_ascii=False))
+        data = {**outcome.data(), "file": str(best) if outcome.text else None}
+        print(json.dumps(data, indent=1, ensure_ascii=False))
         return
     proof(outcome)
     if outcome.text:

@@ -2,51 +2,17 @@
 
 from __future__ import annotations
 
-import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fathom.analysis import Source
 from fathom.analysis.findings import Finding, Findings
-from fathom.analysis.ranklist import compress
+from fathom.analysis.sentence import sentence
+from fathom.run.store import Run
 from fathom.text import numbers
-from fathom.text.tables import emphasised, heading, printable, text
-
-
-def ranks_of(ranks: Sequence[int]) -> str:
-    """`rank 2`, `ranks 0-1,7`."""
-    return f"{'rank' if len(ranks) == 1 else 'ranks'} {compress(ranks)}"
-
-
-FORMS: dict[str, Callable[..., str]] = {
-    "count": numbers.count,
-    "size": numbers.size,
-    "seconds": numbers.seconds,
-    "percent": numbers.percent,
-    "rate": numbers.rate,
-    "times": numbers.times,
-    "ranks_of": ranks_of,
-    "": text,
-}
-
-
-def sentence(template: str, values: Mapping[str, Any]) -> str:
-    """A header's `says`, `fix` or `knob` with the row's figures; a column that is not there stays as it is written.
-    What stands in brackets is left out where one of its figures is not known."""
-
-    def figure(match: re.Match[str]) -> str:
-        if match[1] not in values:
-            return match[0]
-        value, form = values[match[1]], match[2] or ""
-        write = text if isinstance(value, str) else FORMS.get(form, text)
-        return write(value)
-
-    def part(match: re.Match[str]) -> str:
-        named = re.findall(r"\{(\w+)", match[1])
-        return "" if any(values.get(name, 0) is None for name in named) else match[1]
-
-    whole = re.sub(r"\[([^]]*)\]", part, template)
-    return re.sub(r"\{(\w+)(?::(\w+))?\}", figure, whole)
+from fathom.text.tables import emphasised, heading, printable
+from fathom.tune.search import remedy
 
 
 def as_json(finding: Finding) -> dict[str, Any]:
@@ -70,7 +36,15 @@ def as_json(finding: Finding) -> dict[str, Any]:
     }
 
 
-def _print(number: int, finding: Finding) -> None:
+def listed(
+    source: Source, manifest: Mapping[str, Any], findings: Sequence[Finding]
+) -> list[dict[str, Any]]:
+    """Findings of a run, each with the command that proves it, or None."""
+    proofs = remedy.commands(source, manifest, findings)
+    return [as_json(one) | {"proof": proof} for one, proof in zip(findings, proofs, strict=True)]
+
+
+def _print(number: int, finding: Finding, proof: str | None) -> None:
     rule = finding.rule
     lost = "danger" if finding.lost is None else numbers.seconds(finding.lost)
     between = " to ".join(map(numbers.seconds, finding.between or ()))
@@ -80,6 +54,8 @@ def _print(number: int, finding: Finding) -> None:
     emphasised("   do    ", sentence(rule.fix, finding.values))
     if knob := sentence(rule.knob, finding.values):
         emphasised("   knob  ", knob)
+    if proof:
+        emphasised("   proof ", proof)
     for line in finding.lines:
         emphasised("   line  ", printable(line))
 
@@ -132,7 +108,7 @@ def not_asked(findings: Findings) -> list[str]:
     ]
 
 
-def print_findings(findings: Findings, top: int | None) -> None:
+def print_findings(run: Run, findings: Findings, top: int | None) -> None:
     """The findings, the most seconds first."""
     shown = findings.conclusions[:top]
     cut = (
@@ -145,7 +121,8 @@ def print_findings(findings: Findings, top: int | None) -> None:
         f"{numbers.things(findings.rules_asked, 'rule')}{cut} (seconds of run time that mending would win; "
         f"they may overlap)"
     )
-    for number, finding in enumerate(shown, 1):
-        _print(number, finding)
+    proofs = remedy.commands(run, run.manifest, shown)
+    for number, (finding, proof) in enumerate(zip(shown, proofs, strict=True), 1):
+        _print(number, finding, proof)
     for line in not_asked(findings):
         print(f"\n{line}")

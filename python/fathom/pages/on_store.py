@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from fathom.analysis.account import Share
 from fathom.analysis.on_store import Advice, Place, Prediction, Reason, Seconds, There
+from fathom.analysis.sentence import sentence
 from fathom.catalog.stores import KINDS, Store, stores
 from fathom.pages import account
-from fathom.pages.findings import sentence
 from fathom.text import numbers
 from fathom.text.column import Column
 from fathom.text.tables import columns, emphasised, heading, printable, show, text

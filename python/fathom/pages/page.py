@@ -218,7 +218,7 @@ def content(page: Page, top: int | None) -> dict[str, Any]:
         "answers": _answers_json(page, top),
         "account": page.findings and account.as_json(page.findings.bar),
         "findings": page.findings
-        and [findings.as_json(finding) for finding in page.findings.conclusions[:top]],
+        and findings.listed(page.source, page.manifest, page.findings.conclusions[:top]),
         **tables,
         "tracing": as_json(tables["tracing"])[0],
         "beside": as_json(summary.beside(page.source))[0],

@@ -3,9 +3,11 @@
 from typing import Any
 
 from fathom.run import database
+from fathom.text import numbers
 from fathom.text.column import Column
 from fathom.text.tables import emphasised, heading, show, text
 from fathom.tune.search.compared import Compared
+from fathom.tune.search.prediction import Prediction
 from fathom.tune.search.search import in_words
 from fathom.tune.search.verdict import Result, times
 
@@ -74,9 +76,29 @@ def _knobs(result: Result) -> None:
     show(columns, database.table_of(rows))
 
 
+def _prediction(prediction: Prediction) -> str:
+    """What was said of the run time beside what was seen."""
+    words = f"{prediction.finding} predicted "
+    if prediction.lost is None:
+        words += "no seconds (a danger)"
+    else:
+        words += f"{numbers.seconds(prediction.lost)} less run time"
+    if prediction.low is not None and prediction.high is not None:
+        words += f" ({numbers.seconds(prediction.low)} to {numbers.seconds(prediction.high)})"
+    if prediction.seen is None:
+        return words
+    more = "less" if prediction.seen >= 0 else "more"
+    words += f"; seen: {numbers.seconds(abs(prediction.seen))} {more}"
+    if prediction.inside is not None:
+        words += f", {'inside' if prediction.inside else 'outside'} that interval"
+    return words
+
+
 def proof(result: Result) -> None:
     """The verdict and what it stands on."""
     emphasised("verdict: ", result.sentence)
+    if result.prediction is not None:
+        emphasised("finding: ", _prediction(result.prediction))
     print()
     _methods(result)
     if result.knobs:

@@ -3,10 +3,11 @@ uses; and the first points to try."""
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
-from fathom.analysis import findings
+from fathom.analysis import Source, findings
+from fathom.analysis.sentence import sentence
 from fathom.cache import conclusions
 from fathom.catalog.knobs import Knob
 from fathom.errors import UsageError
@@ -69,7 +70,7 @@ def _is_value(knob: Knob, word: str) -> bool:
         return False
 
 
-def stacks(run: Run, program: Sequence[str]) -> dict[str, str]:
+def stacks(run: Source, program: Sequence[str]) -> dict[str, str]:
     """Layers of the catalog that the program uses -> the stack that their knobs are proved on."""
     used = {row["layer"] for row in run.sql("select distinct layer from counters").to_pylist()}
     rows = run.sql("select any_value(mpi) as mpi from processes where mpi is not null").to_pylist()
@@ -87,20 +88,28 @@ def stacks(run: Run, program: Sequence[str]) -> dict[str, str]:
     return stack_of
 
 
+def known(run: Run, program: Sequence[str]) -> Iterator[tuple[Knob, str, Verdict | None]]:
+    """Each knob of the layers that the program uses, its stack, and what proofs showed of it here."""
+    verdicts = StoredVerdicts()
+    for layer, name in stacks(run, program).items():
+        stack = installed_stacks().get(name)
+        for knob in catalog().values():
+            if knob.layer.name == layer:
+                yield knob, name, verdicts.of(knob, stack) if stack else None
+
+
 def space(run: Run, program: Sequence[str], limits: Limits) -> tuple[Space, list[str]]:
     """What is alive for this program, and lines on what was left out."""
-    verdicts, dimensions, unproved = StoredVerdicts(), layouts(program, limits), []
-    for layer, stack in stacks(run, program).items():
-        for knob in catalog().values():
-            choices = values(knob, limits) if knob.layer.name == layer else []
-            if not choices or knob.safety != "free":
-                continue
-            verdict = _verdict(verdicts, knob, stack)
-            if verdict is None and knob.proof is not None:
-                unproved.append(knob.key)
-            elif verdict is not None and verdict.verdict in ("alive", "inverted"):
-                beside = knob.beside if knob.route != "property-list" else {}
-                dimensions.append(Dimension(knob.key, knob.key, (None, *choices), {}, dict(beside)))
+    dimensions, unproved = layouts(program, limits), []
+    for knob, _, verdict in known(run, program):
+        choices = values(knob, limits)
+        if not choices or knob.safety != "free":
+            continue
+        if verdict is None and knob.proof is not None:
+            unproved.append(knob.key)
+        elif verdict is not None and verdict.verdict in ("alive", "inverted"):
+            beside = knob.beside if knob.route != "property-list" else {}
+            dimensions.append(Dimension(knob.key, knob.key, (None, *choices), {}, dict(beside)))
     lines = []
     if unproved:
         lines = [f"not proved here, so left out: fathom knobs --prove {' '.join(unproved)}"]
@@ -128,29 +137,25 @@ def layouts(program: Sequence[str], limits: Limits) -> list[Dimension]:
     ]
 
 
-def unproved(run: Run, program: Sequence[str]) -> list[tuple[Knob, Stack]]:
-    """Knobs for this program of which nobody knows yet whether they are alive here."""
-    verdicts = StoredVerdicts()
+def free() -> list[str]:
+    """Knobs that change speed alone."""
+    return [knob.key for knob in catalog().values() if knob.safety == "free"]
+
+
+def unproved(run: Run, program: Sequence[str], keys: Collection[str]) -> list[tuple[Knob, Stack]]:
+    """Of these, those for this program of which nobody knows yet whether they are alive here."""
     return [
         (knob, installed_stacks()[stack])
-        for layer, stack in stacks(run, program).items()
-        for knob in catalog().values()
-        if knob.layer.name == layer
-        and knob.safety == "free"
-        and installed_stacks().get(stack) in provable(knob)
-        if _verdict(verdicts, knob, stack) is None
+        for knob, stack, verdict in known(run, program)
+        if knob.key in keys and verdict is None and installed_stacks().get(stack) in provable(knob)
     ]
-
-
-def _verdict(verdicts: StoredVerdicts, knob: Knob, stack: str) -> Verdict | None:
-    return verdicts.of(knob, installed_stacks()[stack]) if stack in installed_stacks() else None
 
 
 def first(run: Run, given: Space) -> list[tuple[str, Point]]:
     """What an expert would set, with and without what findings of the run name, then each value of the knobs that they
     name, alone; with who asks."""
     concluded = conclusions.find(run, findings.catalog()).conclusions
-    words = " ".join(one.rule.knob for one in concluded)
+    words = " ".join(sentence(one.rule.knob, one.values) for one in concluded)
     named = [is_named(dimension, words) for dimension in given.dimensions]
     rule = tuple(expert(dimension) for dimension in given.dimensions)
     both = tuple(value or int(is_named) for value, is_named in zip(rule, named, strict=True))

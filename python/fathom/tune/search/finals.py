@@ -2,7 +2,7 @@
 
 A race says which of the best is the winner. The proof runs it, the program as it is, an expert's rule and each
 sampler's best in rounds, each round in an order of its own, so that what drifts on the machine meets all alike. The
-ablation sets each knob of the winner back.
+ablation sets each knob of the winner back, but of a finding's remedy, which is one.
 """
 
 import math
@@ -70,7 +70,8 @@ class Finals:
             proof = self._runs(trials, "proof", number)
             if self._sound(proof[winner]):
                 standing = Standing(winner, proof, winner)
-                if self.compare(proof[winner], proof[self.space.default]).gain(self.options.worth):
+                gain = self.compare(proof[winner], proof[self.space.default]).gain
+                if self.options.finding is None and gain(self.options.worth):
                     yield from self._ablate(trials, standing)
                 return standing
         return Standing(None)

@@ -34,6 +34,7 @@ class Options:
     design: str = "powers"  # values that a model is trained on
     auto: bool = False  # knobs are proved where they were not; the budget is a number of plain runs
     forward_storage: str | None = None  # of a trial's forwarding servers: they stripe
+    finding: str | None = None  # its remedy alone is tried
 
     def data(self) -> dict[str, Any]:
         """As JSON has it."""

@@ -12,6 +12,7 @@ from fathom.tune.search.finals import Finals
 from fathom.tune.search.ledger import Step, Trial
 from fathom.tune.search.objective import Objective
 from fathom.tune.search.options import AUTO, Options
+from fathom.tune.search.prediction import Prediction
 from fathom.tune.search.sampler import Observation, Sampler
 from fathom.tune.search.samplers import SAMPLERS
 from fathom.tune.search.space import Point, Space
@@ -25,12 +26,15 @@ DEFAULT, SEED, STORE, EXPERT, FINDING, SCREEN = (
 
 
 class Plan:
-    """Of one search. `first`: who asks, and for which point, before the sampler does."""
+    """Of one search. `first`: who asks, and for which point, before the sampler does. `prediction`: of the finding
+    whose remedy is tried."""
 
     def __init__(
-        self, options: Options, objective: Objective, space: Space, first: Sequence[tuple[str, Point]]
+        self, options: Options, objective: Objective, space: Space, first: Sequence[tuple[str, Point]],
+        prediction: Prediction | None = None,
     ) -> None:  # fmt: skip
         self.options, self.objective, self.space = options, objective, space
+        self.prediction = prediction
         self.samplers: dict[tuple[str, frozenset[int]], Sampler] = {}  # by what screening left out
         proposals = [
             (DEFAULT, space.default),

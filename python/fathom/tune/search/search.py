@@ -2,7 +2,8 @@
 
 import fcntl
 import os
-from collections.abc import Callable, Iterator
+import shutil
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -10,20 +11,25 @@ from typing import Any
 
 from fathom.errors import FathomError, UsageError
 from fathom.run.store import Run, open_run
-from fathom.tune.search import default_space, limits
+from fathom.text import numbers
+from fathom.tune.search import default_space, limits, remedy
 from fathom.tune.search import options as asked
 from fathom.tune.search.execute import Executor
 from fathom.tune.search.finals import STAGES
 from fathom.tune.search.ledger import FILE, FORMAT, Ledger, Step, Trial
+from fathom.tune.search.limits import Limits
 from fathom.tune.search.objective import asked_for
 from fathom.tune.search.options import Options
-from fathom.tune.search.plan import SEED, STORE, Plan
+from fathom.tune.search.plan import FINDING, SEED, STORE, Plan
+from fathom.tune.search.prediction import Prediction
 from fathom.tune.search.space import Point, Space, of_data
 from fathom.tune.search.verdict import Result, result
 from fathom.tune.settings.prove import prove_on
 from fathom.tune.store.look import look_up
 
 Say = Callable[[str], None]
+#: Who asks before the sampler does, and for which point.
+First = list[tuple[str, Point]]
 #: What may be raised while a search goes on.
 LONGER = ("trials", "seconds")
 #: A trial may take as many times what the program as it is took, and at least these seconds.
@@ -52,7 +58,11 @@ def search(folder: Path, options: Options, say: Say, store: Path | None = None) 
     except OSError as error:
         raise FathomError(f"tune: {folder}: {error.strerror}") from error
     with _alone(folder, say) as lock:
-        one = Search(folder, options, lock, say, store)
+        try:
+            one = Search(folder, options, lock, say, store)
+        except remedy.Refused:
+            shutil.rmtree(folder)  # it has the look alone, and another program may come
+            raise
         one.run()
         outcome = one.result()
         one.ledger.keep("result", outcome.data())
@@ -105,40 +115,60 @@ class Search:
         self._sound(self.ledger.trials())
         if self.ledger.value("space") is None:
             run = open_run(self.executor.run_of(1), quiet=True)
-            self._prove(run)
             bounds = limits.of_run(run)
-            lines: list[str] = []
-            if self.options.space is None:
-                space, lines = default_space.space(run, self.options.program, bounds)
-            else:
-                space = of_data(self.options.space)
-            for line in lines:
-                self.say(line)
-            given = [(SEED, point) for point in space.seeds]
-            within = limits.limited(space, bounds)
-            first = [*given, *self._known_of(run, within), *default_space.first(run, within)]
+            by_finding = self.options.finding is not None
+            space, first = self._remedy(run) if by_finding else self._searched(run, bounds)
             self.ledger.keep("first", first)
             self.ledger.keep("limits", asdict(bounds))
             self.ledger.keep("space", space.data())
 
-    def _known_of(self, run: Run, space: Space) -> list[tuple[str, Point]]:
+    def _searched(self, run: Run, bounds: Limits) -> tuple[Space, First]:
+        """What is searched, and where that begins."""
+        lines: list[str] = []
+        if self.options.space is not None:
+            space = of_data(self.options.space)
+        else:
+            if self.options.auto:
+                self._prove(run, default_space.free())
+            space, lines = default_space.space(run, self.options.program, bounds)
+        self._say_all(lines)
+        given = [(SEED, point) for point in space.seeds]
+        within = limits.limited(space, bounds)
+        return space, [*given, *self._known_of(run, within), *default_space.first(run, within)]
+
+    def _remedy(self, run: Run) -> tuple[Space, First]:
+        """What a finding of the run would have set, and nothing else."""
+        assert self.options.finding is not None
+        stacks = default_space.stacks(run, self.options.program)
+        prediction, given = remedy.of(run, self.options.finding, stacks)
+        self._prove(run, given)
+        space, lines = remedy.space(run, self.options, prediction.finding, given)
+        self._say_all(f"left out: {line}" for line in lines)
+        point = (1,) * len(space.dimensions)
+        self.say(f"{prediction.finding}: {in_words(space.named(point))}")
+        self.ledger.keep("prediction", asdict(prediction))
+        return space, [(FINDING, point)]
+
+    def _say_all(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.say(line)
+
+    def _known_of(self, run: Run, space: Space) -> First:
         """What the pattern store has of programs that access their data alike: a search goes on without it, too."""
         try:
             advice = look_up(run, self.store, accept=space.accept)
         except FathomError as error:
             self.say(f"the pattern store is left out: {error}")
             return []
-        for line in advice.lines():
-            self.say(f"pattern store: {line}")
+        self._say_all(f"pattern store: {line}" for line in advice.lines())
         return [(STORE, point) for point in advice.seeds(space)]
 
-    def _prove(self, run: Run) -> None:
-        """Once on a machine: which knobs do anything here."""
-        pairs = []
-        if self.options.auto and self.options.space is None:
-            pairs = default_space.unproved(run, self.options.program)
+    def _prove(self, run: Run, keys: Collection[str]) -> None:
+        """Once on a machine: which of these knobs do anything here."""
+        pairs = default_space.unproved(run, self.options.program, keys)
         if pairs:
-            self.say(f"which of {len(pairs)} knobs do anything here? Kept for other searches")
+            count = numbers.things(len(pairs), "knob")
+            self.say(f"proving {count}: what does anything here? Kept for other searches")
         for knob, verdict in prove_on(pairs):
             self.say(f"{knob.key}: {verdict.verdict}")
 
@@ -223,7 +253,9 @@ def planned(ledger: Ledger) -> Plan | None:
     options = asked.of_data(ledger.value("options"))
     first = [(by, tuple(point)) for by, point in ledger.value("first")]
     known = limits.limited(of_data(space), limits.of_data(ledger.value("limits")))
-    return Plan(options, asked_for(options.objective, options.maximize), known, first)
+    stored = ledger.value("prediction")
+    prediction = Prediction(**stored) if stored else None
+    return Plan(options, asked_for(options.objective, options.maximize), known, first, prediction)
 
 
 def _limit(given: float | None) -> float:

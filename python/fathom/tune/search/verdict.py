@@ -14,6 +14,7 @@ from fathom.tune.search.compared import Compared
 from fathom.tune.search.finals import Standing
 from fathom.tune.search.ledger import Trial
 from fathom.tune.search.plan import DEFAULT, Plan
+from fathom.tune.search.prediction import Prediction
 from fathom.tune.search.space import Point
 from fathom.tune.search.statistics import holm
 
@@ -84,6 +85,7 @@ class Result:
     saved: float | None  # s of run time, by each run with these settings
     repaid: int | None  # runs until tuning is paid back; None: never
     sentence: str
+    prediction: Prediction | None  # of the finding whose remedy this is
 
     def data(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -111,6 +113,7 @@ def result(plan: Plan, trials: Sequence[Trial]) -> Result | None:
     judged = Result(
         plan.objective.name, plan.objective.unit, NONE, _score(default) or 0.0,
         best, None, {}, "", methods, _knobs(plan, standing), cost, None, None, "",
+        plan.prediction,
     )  # fmt: skip
     return _judged(plan, standing, judged)
 
@@ -122,9 +125,10 @@ def _judged(plan: Plan, standing: Standing, judged: Result) -> Result:
     compared = plan.finals(()).compare(runs, default)
     worth = plan.options.worth
     verdict = GAIN if compared.gain(worth) else UNCERTAIN if compared.ahead(worth) else NONE
-    judged = replace(judged, verdict=verdict, compared=compared)
+    saved = median(map(_runtime, default)) - median(map(_runtime, runs))
+    prediction = plan.prediction and plan.prediction.beside(saved)
+    judged = replace(judged, verdict=verdict, compared=compared, prediction=prediction)
     if verdict == GAIN:
-        saved = median(map(_runtime, default)) - median(map(_runtime, runs))
         judged = replace(
             judged, settings=named(plan, standing.settings),
             text=plan.space.settings(standing.settings), saved=saved,

@@ -1,0 +1,45 @@
+"""Sentences of a finding's header, with the figures of a run."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from fathom.analysis.ranklist import compress
+from fathom.text import numbers
+from fathom.text.tables import text
+
+
+def ranks_of(ranks: Sequence[int]) -> str:
+    """`rank 2`, `ranks 0-1,7`."""
+    return f"{'rank' if len(ranks) == 1 else 'ranks'} {compress(ranks)}"
+
+
+FORMS: dict[str, Callable[..., str]] = {
+    "count": numbers.count,
+    "size": numbers.size,
+    "seconds": numbers.seconds,
+    "percent": numbers.percent,
+    "rate": numbers.rate,
+    "times": numbers.times,
+    "ranks_of": ranks_of,
+    "": text,
+}
+
+
+def sentence(template: str, values: Mapping[str, Any]) -> str:
+    """A header's `says`, `fix` or `knob` with the row's figures; a column that is not there stays as it is written.
+    What stands in brackets is left out where one of its figures is not known."""
+
+    def figure(match: re.Match[str]) -> str:
+        if match[1] not in values:
+            return match[0]
+        value, form = values[match[1]], match[2] or ""
+        write = text if isinstance(value, str) else FORMS.get(form, text)
+        return write(value)
+
+    def part(match: re.Match[str]) -> str:
+        named = re.findall(r"\{(\w+)", match[1])
+        return "" if any(values.get(name, 0) is None for name in named) else match[1]
+
+    whole = re.sub(r"\[([^]]*)\]", part, template)
+    return re.sub(r"\{(\w+)(?::(\w+))?\}", figure, whole)
