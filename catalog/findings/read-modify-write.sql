@@ -4,8 +4,9 @@
 --   changed and written whole. Of files whose calls were not recorded: collective writes with a read for every other write below
 -- says:   {path}: {n:count} {how} writes of {asked:size} in all made {reads:count} reads ({read:size}) and wrote {written:size}; the
 --   slowest rank took {io:seconds} in reads and writes and {locking:seconds} waiting for locks
--- lost:   reads, writes and locks of the slowest rank, less its pieces written one by one at the store's cost. Where pieces or
---   latency are not known, less its bytes. Without calls: its reads and locks, and the share of its writes that nobody asked for
+-- lost:   reads, writes and locks of the slowest rank, less its pieces written one by one at the store's cost (where the run does
+--   not show what a request costs, at the reference's). Where pieces are not known, a call counts as one. Without calls: its reads
+--   and locks, and the share of its writes that nobody asked for
 -- sure:   0.7
 -- fix:    {todo}
 -- knob:   [romio_ds_write={sieving}]
@@ -25,8 +26,9 @@ with rank as (
 cost as (
 	select
 		r.* exclude (known, pieces), r.known and w.latency > 0 as known,
-		r.io + r.locking - r.pieces * w.latency - r.asked * w.per_byte as lost
+		r.io + r.locking - r.pieces * if(w.latency > 0, w.latency, e.request) - r.asked * w.per_byte as lost
 	from rank as r join access_costs() as w on w.file = r.file and w.kind = 'write'
+		join account_references() as e on e.file = r.file and e.kind = 'write'
 ),
 -- Of collective writes that have counters alone, by file: what was asked, and by process: what was done for it.
 collective_write as (

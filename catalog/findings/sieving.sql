@@ -3,7 +3,8 @@
 -- limit:  independent reads of MPI-IO below which 1.5 times their bytes were read. Reading the pieces one by one would be faster
 --   at the store's cost
 -- says:   {path}: {n:count} reads of {asked:size} in all, in {pieces:count} pieces, read {moved:size}; the slowest rank took {io:seconds}
--- lost:   reads of the slowest rank, less the same pieces read one by one at the store's cost
+-- lost:   reads of the slowest rank, less the same pieces read one by one at the store's cost. Where the run does not show what a
+--   request costs, at the reference's
 -- sure:   0.8
 -- fix:    no data sieving of reads; or a collective read, where the ranks' pieces fill the holes
 -- knob:   romio_ds_read=disable; or a smaller ind_rd_buffer_size
@@ -19,8 +20,9 @@ with rank as (
 	group by file, process
 ),
 cost as (
-	select r.*, r.io - r.pieces * s.latency - r.asked * s.per_byte as lost
+	select r.*, r.io - r.pieces * if(s.latency > 0, s.latency, e.request) - r.asked * s.per_byte as lost
 	from rank as r join access_costs() as s on s.file = r.file and s.kind = 'read'
+		join account_references() as e on e.file = r.file and e.kind = 'read'
 )
 select
 	p.place as path,

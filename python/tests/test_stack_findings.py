@@ -196,6 +196,49 @@ def test_a_stall_joins_no_collective_calls(
     assert bool(findings.Asked(fathom.open(run)).rows(rule)) == is_said
 
 
+@pytest.mark.parametrize(("name", "op"), [("read-modify-write", "write"), ("sieving", "read")])
+@pytest.mark.parametrize(("piece", "is_said"), [(128 << 10, True), (400, False)])
+def test_many_small_pieces_are_not_advised_where_no_request_was_measured(
+    tmp_path: Path, name: str, op: str, piece: int, is_said: bool
+) -> None:
+    """32 MiB, every other piece of 64 MiB, moved in 128 stretches of one size: that shows no cost of a request."""
+    stretch, number, size = 512 << 10, 128, 32 << 20
+    common = {
+        "process": 0,
+        "rank": 0,
+        "file": 0,
+        "state": "done",
+        "size": stretch,
+        "bytes": stretch,
+    }
+    calls = [
+        {"id": 0, "layer": "mpiio", "op": f"MPI_File_{op}", "kind": op, "selection": 0, "file_offset": 0}
+        | {**common, "start": 0, "duration": 10**9, "size": size, "bytes": size}
+    ]  # fmt: skip
+    for kind in ("read", "write") if op == "write" else ("read",):
+        calls += [
+            {"id": len(calls) + n, "parent": 0, "layer": "posix", "op": f"p{kind}", "kind": kind, "depth": 1}
+            | {**common, "start": n, "duration": 2 * 10**6, "file_offset": n * stretch}
+            for n in range(number)
+        ]  # fmt: skip
+    run = write_run(
+        tmp_path / "some.fathom",
+        runs=[{"name": "some", "duration": 10**9, "nodes": 1}],
+        processes=[{"process": 0, "rank": 0}],
+        files=[{"file": 0, "path": "/data/f", "kind": "regular", "file_system": "ext4"}],
+        selections=[
+            {"selection": 0, "form": "bytes", "exact": True, "rank": 1, "unit": 1, "period": 2 * piece}
+            | {"total": piece, "box_start": [0], "box_count": [piece], "blocks": 1}
+            | {"block_start": [0], "block_count": [piece]}
+        ],
+        ops=[{"layer": "mpiio", "op": f"MPI_File_{op}", "kind": op}],
+        calls=calls,
+        counters=counters_of(calls),
+    )  # fmt: skip
+    rule = findings.read(paths.catalog() / "findings" / f"{name}.sql")
+    assert bool(findings.Asked(fathom.open(run)).rows(rule)) == is_said
+
+
 def test_raw_data_and_metadata_of_hdf5_are_told_apart(tmp_path: Path) -> None:
     """A write of a dataset that moves 3 stretches of raw data and one of metadata, and a close that moves metadata."""
     kinds = [(10, 3), (10, 3), (10, 3), (10, 6), (20, 1)]
