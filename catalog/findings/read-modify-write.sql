@@ -4,8 +4,8 @@
 --   changed and written whole. Of files whose calls were not recorded: collective writes with a read for every other write below
 -- says:   {path}: {n:count} {how} writes of {asked:size} in all made {reads:count} reads ({read:size}) and wrote {written:size}; the
 --   slowest rank took {io:seconds} in reads and writes and {locking:seconds} waiting for locks
--- lost:   reads, writes and locks of the slowest rank, less its pieces written one by one at the store's cost (where the run does
---   not show what a request costs, at the reference's). Where pieces are not known, a call counts as one. Without calls: its reads
+-- lost:   reads, writes and locks of the slowest rank, less its pieces written one by one at the store's cost. Where the run does
+--   not show what a request costs, at the reference's. Where pieces are not known, a call counts as one. Without calls: its reads
 --   and locks, and the share of its writes that nobody asked for
 -- sure:   0.7
 -- fix:    {todo}

@@ -19,7 +19,13 @@ from fathom.tune.settings.prove import Verdict
 from fathom.tune.settings.settings import catalog, read_text
 from test_tune import COST, options, play
 
-FIGURES = {"want": 4, "transfer": "collective", "holder": "MPI_File_write"}
+FIGURES = {
+    "want": 4,
+    "transfer": "collective",
+    "holder": "MPI_File_write",
+    "sieving": "disable",
+    "is_sieved": 0,
+}
 LAYERS = {knob.layer.name for knob in catalog().values()}
 
 

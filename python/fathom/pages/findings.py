@@ -12,7 +12,6 @@ from fathom.analysis.sentence import sentence
 from fathom.run.store import Run
 from fathom.text import numbers
 from fathom.text.tables import emphasised, heading, printable
-from fathom.tune.search import remedy
 
 
 def as_json(finding: Finding) -> dict[str, Any]:
@@ -40,8 +39,16 @@ def listed(
     source: Source, manifest: Mapping[str, Any], findings: Sequence[Finding]
 ) -> list[dict[str, Any]]:
     """Findings of a run, each with the command that proves it, or None."""
-    proofs = remedy.commands(source, manifest, findings)
+    proofs = _proofs(source, manifest, findings)
     return [as_json(one) | {"proof": proof} for one, proof in zip(findings, proofs, strict=True)]
+
+
+def _proofs(
+    source: Source, manifest: Mapping[str, Any], findings: Sequence[Finding]
+) -> list[str | None]:
+    from fathom.tune.search import remedy  # with all knobs, which the page does without
+
+    return remedy.commands(source, manifest, findings)
 
 
 def _print(number: int, finding: Finding, proof: str | None) -> None:
@@ -121,7 +128,7 @@ def print_findings(run: Run, findings: Findings, top: int | None) -> None:
         f"{numbers.things(findings.rules_asked, 'rule')}{cut} (seconds of run time that mending would win; "
         f"they may overlap)"
     )
-    proofs = remedy.commands(run, run.manifest, shown)
+    proofs = _proofs(run, run.manifest, shown)
     for number, (finding, proof) in enumerate(zip(shown, proofs, strict=True), 1):
         _print(number, finding, proof)
     for line in not_asked(findings):
