@@ -47,7 +47,7 @@ select
 		when not bool_or(c.contiguous)
 			then 'chunks of the shape that is read or written at once (H5Pset_chunk), or a chunk cache that holds them (H5Pset_chunk_cache)'
 		else 'one H5Dread of a block instead of many of its columns, or chunks of the shape that is read (H5Pset_chunk): HDF5 reads its sieve buffer '
-			|| 'of 64 KiB for each piece'
+			|| '(H5Pset_sieve_buf_size, 64 KiB) for each piece'
 	end as fix,
 	max(w.seconds) as lost,
 	[]::ubigint[] as calls

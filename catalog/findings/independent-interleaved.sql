@@ -40,16 +40,22 @@ hint as (
 select
 	p.place as path,
 	f.kind as what,
-	f.n,
-	f.ranks,
-	f.asked,
-	f.moves,
-	f.moved,
-	f.seconds,
-	least(f.ranks, coalesce(h.cb_nodes, nodes)) as aggregators,
-	f.calls,
-	f.below - greatest(f.most, ceil(f.asked / aggregators / 16777216)) * s.latency - f.asked / aggregators * s.per_byte
-		- f.asked * coalesce(e.per_byte, 2e-9) as lost
-from file as f join places() as p using (file) join access_costs() as s using (file, kind) left join hint as h using (file), nodes, exchanged as e
+	sum(f.n)::hugeint as n,
+	max(f.ranks) as ranks,
+	sum(f.asked)::hugeint as asked,
+	sum(f.moves)::hugeint as moves,
+	sum(f.moved)::hugeint as moved,
+	sum(f.seconds) as seconds,
+	max(f.aggregators) as aggregators,
+	flatten(max_by(f.calls, f.seconds, 2)) as calls,
+	sum(
+		f.below - greatest(f.most, ceil(f.asked / f.aggregators / 16777216)) * s.latency - f.asked / f.aggregators * s.per_byte
+		- f.asked * coalesce(e.per_byte, 2e-9)
+	) as lost
+from (
+	select file.*, least(ranks, coalesce(cb_nodes, nodes)) as aggregators from file left join hint using (file), nodes
+) as f join places() as p using (file) join access_costs() as s using (file, kind), exchanged as e
 -- Where ranks share processors an exchange takes turns of the scheduler.
-where f.overlap and lost > 0 and not exists (from account_crowded())
+where f.overlap and not exists (from account_crowded())
+group by p.place, f.kind
+having lost > 0
