@@ -181,7 +181,7 @@ def bar(run: Run) -> Bar:
     seconds = run.sql("select duration / 1e9 as s from runs")["s"][0].as_py()
     learnt = run.sql(
         "select distinct learnt from account() as a join account_references() as r on r.file = a.file"
-        " and r.kind = coalesce(direction(a.kind, a.op), if(a.kind in ('wait', 'post'), 'write', null))"
+        " and r.kind = priced_way(a.kind, a.op)"
     )["learnt"].to_pylist()
     references = [name for name in REFERENCES if name in learnt]
     slowest = _share(run, order[0]) if order else None

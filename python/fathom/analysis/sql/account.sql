@@ -240,6 +240,10 @@ from store as s left join account_bytes() as large on large.directory = s.direct
 	left join account_requests() as small on small.file = s.file and small.kind = s.direction
 	left join site_references() as site on site.file_system = s.file_system and site.mount = s.mount and site.kind = s.direction;
 
+-- At which direction's price a call at the storage is taken, null: at none. Posts and waits that do not say which have that of writes.
+create or replace macro priced_way(kind, op) as
+coalesce(direction(kind, op), case when kind in ('wait', 'post') then 'write' end);
+
 -- Time at the storage (system calls, streams, clients of stores) by cause. Columns: process, layer, op, kind, file, enclosing_layer,
 -- enclosing, cause, time (ns).
 -- Data that nobody asked for are what moved beyond what the program's own calls of the same direction asked of the file.
@@ -247,7 +251,7 @@ create or replace macro account_storage() as table
 with functions as (from account_functions()),
 storage as (
 	select
-		*, coalesce(direction(kind, op), case when kind in ('wait', 'post') then 'write' end) as way,
+		*, priced_way(kind, op) as way,
 		coalesce(enclosing_layer in ('netcdf', 'pnetcdf', 'hdf5', 'mpiio') and enclosing not like 'H5FD%'
 			and (select any_value(o.kind) from ops as o where o.layer = f.enclosing_layer and o.op = f.enclosing) in ('open', 'close', 'meta'), false) as of_names
 	from functions as f
