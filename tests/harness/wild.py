@@ -19,9 +19,7 @@ class Truth:
     """What one job did wrong."""
 
     rule: str  # the finding that must come first
-    won: (
-        float | None
-    )  # seconds of run time that its job won when it was mended; None: nobody mended it
+    won: float | None  # seconds of run time when it was mended; None: nobody mended it
 
 
 #: Log -> the truth.

@@ -10,6 +10,12 @@ from .layers import catalog_data
 
 
 @cache
+def _anywhere(language: str) -> re.Pattern[str]:
+    """Any of the names, as whole words."""
+    return re.compile("|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in names(language)))
+
+
+@cache
 def names(language: str) -> Mapping[str, str]:
     """C's name or phrase to that of `python` or `fortran`, longer ones first; without those that are the same."""
     rows = catalog_data("languages.toml")["name"]
@@ -22,5 +28,4 @@ def spoken(text: str, language: str) -> str:
     known = names(language)
     if not known:
         return text
-    anywhere = "|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in known)
-    return re.sub(anywhere, lambda found: known[found[0]], text)
+    return _anywhere(language).sub(lambda found: known[found[0]], text)
