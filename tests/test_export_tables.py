@@ -44,7 +44,7 @@ def written(run: Path, form: str, table: str = "calls", part: Part | None = None
     """What the format's writer makes of a table."""
     out = run.parent / f"{table}.{form}"
     out.unlink(missing_ok=True)
-    selected = Selected(fathom.open(run, everything=True), part or Part(), table)
+    selected = Selected(fathom.open(run, with_runtime=True), part or Part(), table)
     assert FORMATS[form].writer(form)(selected, out, Progress(form, 0)) == []
     return out
 
@@ -87,13 +87,15 @@ def test_calls_come_back_as_they_are_with_names(
     assert {one for one in exported["host"].to_pylist() if one} and "/pressure" in exported[
         "object_name"
     ].to_pylist()
-    stored = fathom.open(s3d, everything=True).sql("from calls left join files using (file)").schema
+    stored = (
+        fathom.open(s3d, with_runtime=True).sql("from calls left join files using (file)").schema
+    )
     for name in ("id", "start", "bytes", "rank", "topmost", "path"):
         assert exported.schema.field(name).type == stored.field(name).type
 
 
 def test_every_table_comes_back(s3d: Path) -> None:
-    run = fathom.open(s3d, everything=True)
+    run = fathom.open(s3d, with_runtime=True)
     for table in run.tables:
         if table == "calls":
             continue
@@ -116,13 +118,13 @@ def test_a_part_of_a_table_is_what_the_calls_refer_to(s3d: Path) -> None:
     sql = f"from links where from_call in {chosen} or to_call in {chosen}"
     assert len(links) == len(wanted(s3d, sql))
     streams = read(written(s3d, "parquet", "streams", part), "parquet")
-    assert 0 < len(streams) < len(fathom.open(s3d, everything=True).table("streams"))
+    assert 0 < len(streams) < len(fathom.open(s3d, with_runtime=True).table("streams"))
 
 
 def test_hostile_names_survive(names: Path) -> None:
     paths_ = [
         row["path"]
-        for row in fathom.open(names, everything=True).sql("select path from files").to_pylist()
+        for row in fathom.open(names, with_runtime=True).sql("select path from files").to_pylist()
     ]
     ends = {path.rpartition("/")[2] for path in paths_}
     assert {

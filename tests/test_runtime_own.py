@@ -34,8 +34,8 @@ def recorded(folder: Path, *command: object) -> Path:
     return run
 
 
-def regular(run: Path, everything: bool = False) -> set[str]:
-    rows = fathom.open(run, everything=everything).sql(REGULAR)
+def regular(run: Path, with_runtime: bool = False) -> set[str]:
+    rows = fathom.open(run, with_runtime=with_runtime).sql(REGULAR)
     # OMPIO makes a file beside each that it opens, to try locks on.
     return {path for path in rows["path"].to_pylist() if not re.search(r"/out$|\.locktest\.", path)}
 
@@ -48,7 +48,7 @@ def test_files_of_a_script_are_those_it_names(tmp_path: Path) -> None:
     finally:
         mine.unlink()
     assert regular(run) == {str(tmp_path / "a"), str(tmp_path / "script.py"), str(mine)}
-    left = regular(run, everything=True) - regular(run)
+    left = regular(run, with_runtime=True) - regular(run)
     assert any("/json/" in path for path in left), "the interpreter's modules"
 
 
@@ -94,16 +94,16 @@ def test_one_line_says_how_much_and_all_puts_it_in(
     run = recorded(tmp_path, sys.executable, "script.py", "a")
     assert main(["show", str(run)]) == 0
     (line,) = [one for one in capsys.readouterr().out.splitlines() if "left out: " in one]
-    assert "--all puts them in" in line
-    everything = fathom.open(run, everything=True).sql("select sum(calls) as n from counters")
+    assert "--with-runtime puts them in" in line
+    everything = fathom.open(run, with_runtime=True).sql("select sum(calls) as n from counters")
     own = fathom.open(run).sql("select sum(calls) as n from counters")
     (beside,) = fathom.open(run).sql("from beside").to_pylist()
     assert everything["n"][0].as_py() == own["n"][0].as_py() + beside["calls"]
     assert f"{beside['calls']:,} calls on {beside['files']:,} files" in line
-    assert main(["show", str(run), "--all"]) == 0
+    assert main(["show", str(run), "--with-runtime"]) == 0
     assert "left out: " not in capsys.readouterr().out
     for words in (("query", "--sql", "from files"), ("patterns",)):
-        assert main([words[0], str(run), "--all", *words[1:]]) == 0
+        assert main([words[0], str(run), "--with-runtime", *words[1:]]) == 0
 
 
 @pytest.mark.parametrize("command", ["landscape", "diff"])
@@ -117,11 +117,11 @@ def test_runs_side_by_side_say_it_too(
     times = 2 if command == "diff" else 1  # a landscape has each run once
     page = capsys.readouterr().out
     assert f"left out: {times * beside['calls']:,} calls on {times * beside['files']:,} f" in page
-    assert main([command, str(run), str(run), "--all"]) == 0
+    assert main([command, str(run), str(run), "--with-runtime"]) == 0
     assert "left out: " not in capsys.readouterr().out
-    assert main([command, str(run), str(run), "--all", "--json"]) == 0
+    assert main([command, str(run), str(run), "--with-runtime", "--json"]) == 0
     (everything,) = (
-        fathom.open(run, everything=True)
+        fathom.open(run, with_runtime=True)
         .sql("select sum(calls) as calls from counters where layer = 'posix'")
         .to_pylist()
     )

@@ -33,14 +33,14 @@ def include() -> str:
     return str(paths.include())
 
 
-def open(path: str | PathLike[str], *, everything: bool = False) -> Run:
+def open(path: str | PathLike[str], *, with_runtime: bool = False) -> Run:
     """The run in this directory; packed first when it is not yet. Its tables have what the program did; with
-    `everything` also what the MPI library, the interpreter and the system did beside it (docs/tables.md, `runtime`).
+    `with_runtime` also what the MPI library, the interpreter and the system did beside it (docs/tables.md, `runtime`).
     Raises `fathom.errors.RunError`."""
     from fathom import api
     from fathom.run import store  # the catalog's generator needs no DuckDB
 
-    return store.open_as(api.Run, path, everything=everything)
+    return store.open_as(api.Run, path, with_runtime=with_runtime)
 
 
 def to_pandas(table: pyarrow.Table) -> pandas.DataFrame:

@@ -25,7 +25,7 @@ def find(run: Run, rule_files: Sequence[Path]) -> Findings:
     """What `fathom.analysis.findings.find` gives; of a run that was asked the same before, what it gave then."""
     folder = CacheFolder(
         run.path / "tables" / FOLDER,
-        lambda: fingerprint(run.path, f"{version()} {run.everything}"),
+        lambda: fingerprint(run.path, f"{version()} {run.with_runtime}"),
     )
     key = _key(rule_files)
     content = folder.read(key) if key else None

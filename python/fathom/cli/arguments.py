@@ -11,10 +11,10 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", help="run directory: NAME or NAME.fathom")
 
 
-def add_all(parser: argparse.ArgumentParser) -> None:
+def add_with_runtime(parser: argparse.ArgumentParser) -> None:
     """Also what is not the program's."""
     parser.add_argument(
-        "--all",
+        "--with-runtime",
         action="store_true",
         help="also the MPI library's start and end, launchers, and files of the system and of interpreters",
     )

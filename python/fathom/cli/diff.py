@@ -15,7 +15,7 @@ import sys
 import fathom
 from fathom.analysis import Remembered, difference, summary
 from fathom.analysis.difference import Side
-from fathom.cli.arguments import add_all, positive
+from fathom.cli.arguments import add_with_runtime, positive
 from fathom.errors import UsageError
 from fathom.pages import coverage_footer, written
 from fathom.pages import difference as view
@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """A, B, and what to print."""
     parser.add_argument("first", metavar="A", help="run directory")
     parser.add_argument("second", metavar="B", help="run directory")
-    add_all(parser)
+    add_with_runtime(parser)
     parser.add_argument("--by", choices=BY, help="only this table, all of its rows")
     parser.add_argument("--top", type=positive, metavar="N", help="most rows of a table (page: 10)")
     parser.add_argument(
@@ -60,8 +60,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     form.add_argument("--csv", action="store_true", help="one table (needs --by), raw numbers")
 
 
-def _side(path: str, everything: bool) -> Side:
-    run = fathom.open(path, everything=everything)
+def _side(path: str, with_runtime: bool) -> Side:
+    run = fathom.open(path, with_runtime=with_runtime)
     return Side(run.name, run.manifest, Remembered(run))
 
 
@@ -115,7 +115,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Prints the tables; the status says whether B is too slow."""
     if arguments.csv and not arguments.by:
         raise UsageError(f"diff: --csv prints one table; add --by {', '.join(BY)}")
-    a, b = (_side(path, arguments.all) for path in (arguments.first, arguments.second))
+    a, b = (_side(path, arguments.with_runtime) for path in (arguments.first, arguments.second))
     if arguments.by:
         _one(arguments, a, b)
     else:

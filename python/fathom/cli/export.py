@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
         tables = ", ".join(name for name, one in FORMATS.items() if one.table)
         raise UsageError(f"export: --to {arguments.to} holds no table; --table goes with {tables}")
     write, part = form.writer(arguments.to), _part(arguments)
-    opened = fathom.open(arguments.run, everything=True)
+    opened = fathom.open(arguments.run, with_runtime=True)
     table = "calls" if arguments.table is None else arguments.table
     name = f"{opened.name}.{table}" if form.table else opened.name
     out = arguments.output or Path(f"{name}{form.suffix}")

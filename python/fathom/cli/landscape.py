@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 import fathom
 from fathom.analysis import interference, landscape
 from fathom.analysis import site as mounts
-from fathom.cli.arguments import add_all, positive
+from fathom.cli.arguments import add_with_runtime, positive
 from fathom.errors import FathomError, RunError, UsageError
 from fathom.pages import interference as shared
 from fathom.pages import landscape as view
@@ -64,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "runs", metavar="RUN", nargs="+", help="run directories; directories of runs"
     )
-    add_all(parser)
+    add_with_runtime(parser)
     parser.add_argument("--baseline", metavar="RUN", help="adds speed-ups over this run")
     parser.add_argument(
         "--group",
@@ -166,7 +166,7 @@ def _flat(row: dict[str, Any], groups: list[str]) -> dict[str, Any]:
 
 
 def _interference(arguments: argparse.Namespace) -> int:
-    if arguments.baseline or arguments.group or arguments.layer or arguments.all:
+    if arguments.baseline or arguments.group or arguments.layer or arguments.with_runtime:
         raise UsageError("landscape: --interference goes alone, or with --json or --csv")
     opened, unread = _done(partial(fathom.open, path) for path in arguments.runs)
     runs = {str(one.path): one for one in opened}
@@ -249,7 +249,9 @@ def run(arguments: argparse.Namespace) -> int:
     first = str(resolve(arguments.baseline)) if arguments.baseline else None
     paths = [first] * bool(first) + arguments.runs
     globs = tuple(arguments.group or ())
-    wanted = landscapes.Wanted(arguments.layer, globs, arguments.by == "lost", arguments.all)
+    wanted = landscapes.Wanted(
+        arguments.layer, globs, arguments.by == "lost", arguments.with_runtime
+    )
     every, status = rows(paths, wanted)
     ranked = _ranked(arguments, every)
     if not ranked or (first and ranked[0]["path"] != first):

@@ -14,14 +14,14 @@ import fathom
 from fathom.analysis import Remembered
 from fathom.analysis.distribution.choice import check_any, of_files
 from fathom.analysis.distribution.patterns import patterns
-from fathom.cli.arguments import add_all, add_run, positive
+from fathom.cli.arguments import add_run, add_with_runtime, positive
 from fathom.pages import patterns as view
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """RUN, which files, how much."""
     add_run(parser)
-    add_all(parser)
+    add_with_runtime(parser)
     parser.add_argument(
         "--files", metavar="GLOB", help="only files whose path, or its last part, is like this"
     )
@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints the patterns."""
-    opened = fathom.open(arguments.run, everything=arguments.all)
+    opened = fathom.open(arguments.run, with_runtime=arguments.with_runtime)
     of_run = patterns(Remembered(opened))
     if arguments.files:
         of_run = of_files("patterns", of_run, opened.name, arguments.files)

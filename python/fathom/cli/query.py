@@ -35,7 +35,7 @@ import pyarrow as pa
 import fathom
 from fathom.analysis.latency import language, model
 from fathom.analysis.latency import segment as segments
-from fathom.cli.arguments import add_all, add_run
+from fathom.cli.arguments import add_run, add_with_runtime
 from fathom.errors import UsageError
 from fathom.pages import bars, latency, written
 from fathom.run import cluster, shell
@@ -58,7 +58,7 @@ def whole(word: str) -> int:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """RUN, the question, the part of the run, the form of the answer."""
     add_run(parser)
-    add_all(parser)
+    add_with_runtime(parser)
     parser.add_argument("words", nargs="*", metavar="QUERY", help="one of the queries above")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--sql", metavar="TEXT", help="the statement (default: read from stdin)")
@@ -126,13 +126,13 @@ def _statement(arguments: argparse.Namespace) -> str:
 @contextmanager
 def _opened(arguments: argparse.Namespace) -> Iterator[Run]:
     """The run; with workers, who say at the end what it took."""
-    run = fathom.open(arguments.run, everything=arguments.all)
+    run = fathom.open(arguments.run, with_runtime=arguments.with_runtime)
     if arguments.cluster is None:
         yield run
         return
-    if arguments.all:
+    if arguments.with_runtime:
         raise UsageError(
-            "query: --all goes without --cluster: workers look at the program's own calls"
+            "query: --with-runtime goes without --cluster: workers look at the program's own calls"
         )
     with cluster.workers(arguments.cluster) as workers:
         run.workers = workers

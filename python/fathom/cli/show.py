@@ -23,7 +23,7 @@ import fathom
 from fathom.analysis import findings as conclusions
 from fathom.analysis import next_selection
 from fathom.cache import conclusions as cached
-from fathom.cli.arguments import add_all, add_run, positive
+from fathom.cli.arguments import add_run, add_with_runtime, positive
 from fathom.errors import UsageError
 from fathom.pages import answers, coverage_footer, findings, page, picture, written
 from fathom.pages import next_selection as words
@@ -76,7 +76,7 @@ def seconds(word: str) -> float:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """RUN, and what to print of it."""
     add_run(parser)
-    add_all(parser)
+    add_with_runtime(parser)
     parser.add_argument(
         "--by",
         type=keys,
@@ -126,7 +126,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _print_elsewhere(arguments)
     if arguments.findings is not None:
         return _print_findings(arguments)
-    opened = fathom.open(arguments.run, everything=arguments.all)
+    opened = fathom.open(arguments.run, with_runtime=arguments.with_runtime)
     content = page.of_run(opened)
     if arguments.next:
         _print_next(opened, content)
@@ -152,7 +152,7 @@ def _print_elsewhere(arguments: argparse.Namespace) -> int:
         print("\n".join(elsewhere.stores_listed()))
         return 0
     store = on_store.named(arguments.on)
-    opened = fathom.open(arguments.run, everything=arguments.all)
+    opened = fathom.open(arguments.run, with_runtime=arguments.with_runtime)
     prediction = on_store.predict(opened, store)
     if arguments.json:
         content = elsewhere.as_json(opened.name, prediction, arguments.top)
@@ -166,7 +166,7 @@ def _print_findings(arguments: argparse.Namespace) -> int:
     if arguments.by or arguments.svg or arguments.csv or arguments.next:
         raise UsageError("show: --findings goes alone or with --json")
     paths = conclusions.rules(arguments.findings, conclusions.own_folder())
-    opened = fathom.open(arguments.run, everything=arguments.all)
+    opened = fathom.open(arguments.run, with_runtime=arguments.with_runtime)
     all_ = cached.find(opened, paths)
     if arguments.json:
         listed = findings.listed(opened, opened.manifest, all_.conclusions[: arguments.top])

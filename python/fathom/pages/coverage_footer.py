@@ -68,7 +68,7 @@ def apart(calls: int, files: int, seconds: float) -> str | None:
 def left_out(calls: int, files: int, seconds: float) -> list[str]:
     """The same as a line, with what puts it in."""
     omitted = apart(calls, files, seconds)
-    return [f"left out: {omitted}; --all puts them in"] if omitted else []
+    return [f"left out: {omitted}; --with-runtime puts them in"] if omitted else []
 
 
 def _left_out(page: Page) -> list[str]:

@@ -34,7 +34,7 @@ class Wanted:
     layer: str | None = None
     globs: tuple[tuple[str, str], ...] = ()
     lost: bool = False
-    everything: bool = False  # also what is not the program's (docs/tables.md, `runtime`)
+    with_runtime: bool = False  # also what is not the program's (docs/tables.md, `runtime`)
 
 
 def below(paths: Sequence[str]) -> list[str]:
@@ -114,7 +114,7 @@ def _lost(run: Run) -> dict[str, Any]:
 
 
 def _compute_row(path: str, wanted: Wanted, quiet: bool) -> dict[str, Any]:
-    run = open_run(path, quiet=quiet, everything=wanted.everything)
+    run = open_run(path, quiet=quiet, with_runtime=wanted.with_runtime)
     source = Remembered(run)
     row = {
         "run": run.name,

@@ -32,7 +32,7 @@ FINDINGS_ON_PAGE = 20_000_000
 
 def of_run(run: Run) -> Page:
     """The page of an opened run, whose slow statements are kept beside its tables."""
-    source = run if run.everything else CachedStatements(run, run.path)
+    source = run if run.with_runtime else CachedStatements(run, run.path)
     return compute(run.name, run.manifest, source, cost.per_call(), lambda: _findings(run))
 
 

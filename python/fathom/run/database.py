@@ -59,11 +59,14 @@ def one_of(column: str, values: Iterable[str | int]) -> str:
 
 
 def connect(
-    directory: Path, memory: str | None = None, threads: int | None = None, everything: bool = False
+    directory: Path,
+    memory: str | None = None,
+    threads: int | None = None,
+    with_runtime: bool = False,
 ) -> duckdb.DuckDBPyConnection:
     """A view for each table in `directory`; then the database is locked to that directory. `memory`: its limit, of one
     who asks many times: more tables are then read once. `threads`: null: as many as there are processors.
-    `everything`: also the run-time's rows, not the program's alone."""
+    `with_runtime`: also the run-time's rows, not the program's alone."""
     # DuckDB may read and write where it spills to, so that is a folder of its own, made when needed.
     spill = Path(tempfile.gettempdir()) / f"fathom-sql-{os.getuid()}-{os.getpid()}"
     con = duckdb.connect(":memory:")
@@ -80,7 +83,7 @@ def connect(
     con.execute(f"set parquet_metadata_cache = {bool(memory)}")
     files = table_files(directory)
     held = _small(files, SMALL, FEW) if memory else _small(files, LITTLE, FEWER)
-    add_views(con, directory, held, everything)
+    add_views(con, directory, held, with_runtime)
     if rows := site_rows():
         macros.replace(con, "site_references", rows)
     con.execute("set lock_configuration = true")
@@ -113,10 +116,10 @@ def add_views(
     con: duckdb.DuckDBPyConnection,
     directory: Path,
     held: frozenset[str] = frozenset(),
-    everything: bool = False,
+    with_runtime: bool = False,
 ) -> None:
     """A view for each table in `directory`, and for those that this run is too old to have; of those to be `held` in
-    memory, a table of the same rows. `everything`: as in `connect`."""
+    memory, a table of the same rows. `with_runtime`: as in `connect`."""
     files = table_files(directory)
     for name, path in files.items():
         form = "table" if name in held else "view"
@@ -124,10 +127,10 @@ def add_views(
             rows = rows_of(con, name, sorted(path.parent.glob(path.name)))
             if name == "files":
                 rows = _mounted(rows, manifest.read(directory.parent).get("mounts", {}))
-            shown = rows if everything else of_program(name, rows)
+            shown = rows if with_runtime else of_program(name, rows)
             con.execute(f'create {form} "{name}" as {shown}')
             if name == "counters":
-                _add_beside(con, rows, everything)
+                _add_beside(con, rows, with_runtime)
         except duckdb.Error as error:
             raise DamagedRun(f"{path}: {first_line(error)}; pack the run again") from error
     for name in LATER.keys() - files.keys():
@@ -149,9 +152,9 @@ def _literal(value: str | float | None) -> str:
     return quoted(value) if isinstance(value, str) else repr(value)
 
 
-def _add_beside(con: duckdb.DuckDBPyConnection, counters: str, everything: bool) -> None:
+def _add_beside(con: duckdb.DuckDBPyConnection, counters: str, with_runtime: bool) -> None:
     """View `beside`: what the views leave out of these rows, in one row."""
-    which = "false" if everything else "runtime"
+    which = "false" if with_runtime else "runtime"
     con.execute(
         "create view beside as select count(distinct file) as files, coalesce(sum(calls), 0) as calls,"
         " coalesce(sum(time) filter (enclosing is null), 0) as time,"

@@ -18,7 +18,7 @@ HOW = "curl https://install.duckdb.org | sh"
 def init(run: Run) -> str:
     """The statements that load a run into any database of DuckDB."""
     with duckdb.connect(":memory:") as connection:
-        database.add_views(connection, run.path / "tables", everything=run.everything)
+        database.add_views(connection, run.path / "tables", with_runtime=run.with_runtime)
         views = connection.execute(
             "select sql from duckdb_views() where not internal order by view_name"
         ).fetchall()

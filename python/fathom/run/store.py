@@ -36,10 +36,10 @@ ALWAYS = (
 class Run:
     """One run. Tables as Arrow: `run.table("calls")`; SQL: `run.sql("select …")`."""
 
-    def __init__(self, path: Path, memory: str | None = None, everything: bool = False) -> None:
-        """Of a directory that is packed; `open_run` sees to that. `memory`: limit of the database's. `everything`: also
-        what is not the program's but a run-time's (docs/tables.md, `runtime`)."""
-        self.path, self._memory, self.everything = path, memory, everything
+    def __init__(self, path: Path, memory: str | None = None, with_runtime: bool = False) -> None:
+        """Of a directory that is packed; `open_run` sees to that. `memory`: limit of the database's. `with_runtime`:
+        also what is not the program's but a run-time's (docs/tables.md, `runtime`)."""
+        self.path, self._memory, self.with_runtime = path, memory, with_runtime
         self._kept_macros: set[str] = set()
         self._turn = threading.Lock()  # a connection keeps the rows of one statement
         self.name = path.name.removesuffix(".fathom")
@@ -67,7 +67,7 @@ class Run:
             rows = pyarrow.dataset.dataset(parts, format="parquet")
             apart = name in database.APART and "runtime" in rows.schema.names
             return rows.to_table(
-                filter=None if self.everything or not apart else ~pc.field("runtime")
+                filter=None if self.with_runtime or not apart else ~pc.field("runtime")
             )
         except (OSError, pa.ArrowException) as error:
             raise DamagedRun(f"{pattern}: {error}; pack the run again") from error
@@ -75,7 +75,7 @@ class Run:
     @cached_property
     def connection(self) -> duckdb.DuckDBPyConnection:
         """The locked database (`fathom.run.database`)."""
-        return database.connect(self.path / "tables", self._memory, everything=self.everything)
+        return database.connect(self.path / "tables", self._memory, with_runtime=self.with_runtime)
 
     def sql(self, text: str, **values: Any) -> pa.Table:
         """Rows of one reading statement; `$name` in it stands for a value given by that name. Of millions: `many`."""
@@ -215,12 +215,12 @@ def open_run(
     memory: str | None = None,
     *,
     quiet: bool = False,
-    everything: bool = False,
+    with_runtime: bool = False,
 ) -> Run:
     """The run in this directory, or in this one file. The first reader packs it, and says so unless it is to be
     `quiet`; the engine locks out the second. `memory`: what its database may use, as `4 GiB`; None: most of the
-    machine's. `everything`: also what is not the program's but a run-time's."""
-    return open_as(Run, path, memory, quiet=quiet, everything=everything)
+    machine's. `with_runtime`: also what is not the program's but a run-time's."""
+    return open_as(Run, path, memory, quiet=quiet, with_runtime=with_runtime)
 
 
 def open_as(
@@ -229,7 +229,7 @@ def open_as(
     memory: str | None = None,
     *,
     quiet: bool = False,
-    everything: bool = False,
+    with_runtime: bool = False,
 ) -> R:
     """The same, of a class that can more."""
     unpacked = None
@@ -240,7 +240,7 @@ def open_as(
         directory = resolve(path)
         _pack(directory, quiet)
         _check(directory)
-    run = kind(directory, memory, everything)
+    run = kind(directory, memory, with_runtime)
     run.unpacked = unpacked
     if not unpacked:
         manifest.complete(run.path, run.sql)

@@ -50,7 +50,7 @@ def _table(name: str, a: Side, b: Side, limit: int) -> Table:
 @answer("compare", required=("with",), limit=number(1, 5000), **WITH)
 def compare(view: View, selection: Selection, limit: int = 500, **other: str) -> dict[str, Any]:
     """`a` is the run, `b` the run `with`: whole runs, whatever is selected. Seconds, as `fathom diff` has them."""
-    a, b = _side(view), _side(view.runs.view(other["with"], everything=view.run.everything))
+    a, b = _side(view), _side(view.runs.view(other["with"], with_runtime=view.run.with_runtime))
     tables = view.once(
         ("compare", b.name, limit),
         lambda: {name: _table(name, a, b, limit) for name in TABLES},

@@ -39,7 +39,7 @@ HIGH, MEDIUM = 0.1, 0.02
 
 
 def _page(view: View) -> Page:
-    source = view if view.run.everything else CachedStatements(view, view.run.path)
+    source = view if view.run.with_runtime else CachedStatements(view, view.run.path)
     return page.compute(view.opened.name, view.run.manifest, source, cost.per_call(), lambda: None)
 
 

@@ -15,10 +15,10 @@ from fathom.webapi.answers import answer
 from fathom.webapi.answers.session import OpenRun, Runs
 
 
-def layers(opened: OpenRun, everything: bool = False) -> list[str]:
-    """Layers of which calls were seen, in stack order, top first. `everything`: those of a run-time's calls, too."""
+def layers(opened: OpenRun, with_runtime: bool = False) -> list[str]:
+    """Layers of which calls were seen, in stack order, top first. `with_runtime`: those of a run-time's calls, too."""
     text = "select layer from counters"
-    if everything:
+    if with_runtime:
         text += " union all select unnest(layers) from beside"
     rows = opened.run.connection.cursor().sql(f"select distinct layer from ({text})").fetchall()
     return stack(name for (name,) in rows)
@@ -39,7 +39,7 @@ def _one(opened: OpenRun) -> dict[str, Any]:
         "coverage": row["coverage"],
         "lanes": row["processes"],
         "layers": layers(opened),
-        "layers of all": layers(opened, everything=True),
+        "layers of all": layers(opened, with_runtime=True),
         "in part": in_part(statements, manifest),
         "left out": coverage_footer.apart(**summary.beside(statements).to_pylist()[0]),
         "command": shlex.join(str(word) for word in manifest.get("command", [])),

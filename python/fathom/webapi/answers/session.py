@@ -76,19 +76,19 @@ class OpenRun:
         self.answers = self._new_cache()
         self.calls = sum(filter(None, run.sql("select events from runs")["events"].to_pylist()))
         # The copy has the program's calls only.
-        self.by_time = not run.everything and by_time.attach(run.connection, run.path / "tables")
+        self.by_time = not run.with_runtime and by_time.attach(run.connection, run.path / "tables")
         self.now: dict[str, Any] | None = None  # while it runs (screens/now.py)
         self._facts, self._latest = Memory(), Memory(HELD)
 
     def _new_cache(self) -> CachedAnswers:
         """Other answers where the run-time's rows are in."""
-        return CachedAnswers(self.run.path, f"{version()} all" if self.run.everything else None)
+        return CachedAnswers(self.run.path, f"{version()} all" if self.run.with_runtime else None)
 
     def with_all(self) -> "OpenRun":
         """The same run with what is not the program's but a run-time's."""
         run = self.run
         return self.once(
-            "all", lambda: OpenRun(self.name, Run(run.path, MEMORY, everything=True), self.at)
+            "all", lambda: OpenRun(self.name, Run(run.path, MEMORY, with_runtime=True), self.at)
         )
 
     def forget(self) -> None:
@@ -258,11 +258,11 @@ class Runs:
             opened.forget()
         self.generation += 1
 
-    def view(self, name: str, stop: Stop | None = None, everything: bool = False) -> View:
-        """The run of this name, for one request. `everything`: also what is a run-time's, not the program's."""
+    def view(self, name: str, stop: Stop | None = None, with_runtime: bool = False) -> View:
+        """The run of this name, for one request. `with_runtime`: also what is a run-time's, not the program's."""
         if name not in self.all:
             raise NoSuchRun(
                 f"run={name[:80]!r}: no such run is open; there are {', '.join(self.all)}"
             )
         opened = self.all[name]
-        return View(opened.with_all() if everything else opened, self, stop)
+        return View(opened.with_all() if with_runtime else opened, self, stop)

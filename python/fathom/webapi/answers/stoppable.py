@@ -13,7 +13,7 @@ class Stoppable(Run):
 
     def __init__(self, view: View) -> None:
         """The run of this request, opened again."""
-        super().__init__(view.run.path, MEMORY, view.run.everything)
+        super().__init__(view.run.path, MEMORY, view.run.with_runtime)
         self._stop = view.stop
         self._stop.watch(self.connection)
 

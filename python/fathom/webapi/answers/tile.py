@@ -42,7 +42,7 @@ def pyramid(view: View) -> tiles.Tiles:
     run, tables = view.run, view.run.path / "tables"
     try:
         return view.once(
-            "tiles", lambda: tiles.Tiles(tables, view.stop.watch, run.workers, run.everything)
+            "tiles", lambda: tiles.Tiles(tables, view.stop.watch, run.workers, run.with_runtime)
         )
     except DamagedRun:
         view.stop.check()  # nobody waits for them: they were interrupted

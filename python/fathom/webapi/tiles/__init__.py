@@ -25,9 +25,9 @@ class Tiles:
         tables: Path,
         watch: Watch = ignore,
         workers: Workers | None = None,
-        everything: bool = False,
+        with_runtime: bool = False,
     ) -> None:
-        """Of a run that is packed. `watch`, `workers`, `everything`: as build.ensure has it."""
+        """Of a run that is packed. `watch`, `workers`, `with_runtime`: as build.ensure has it."""
         making: list[duckdb.DuckDBPyConnection] = []
 
         def watched(con: duckdb.DuckDBPyConnection) -> None:
@@ -43,7 +43,7 @@ class Tiles:
 
         self._temporary: tempfile.TemporaryDirectory[str] | None
         file, self._temporary = in_background(
-            lambda: build.ensure(tables, watched, workers, everything), give_up
+            lambda: build.ensure(tables, watched, workers, with_runtime), give_up
         )
         self._con = duckdb.connect(":memory:")
         self._con.execute("set parquet_metadata_cache = true")

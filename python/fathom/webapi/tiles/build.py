@@ -181,7 +181,7 @@ def make(
     file: Path,
     watch: Watch = ignore,
     workers: cluster.Workers | None = None,
-    everything: bool = False,
+    with_runtime: bool = False,
 ) -> None:
     """Writes the table. Errors: DamagedRun, RunError of workers."""
     began = time.monotonic()
@@ -189,7 +189,7 @@ def make(
     try:
         with _folder(tables if workers else None) as spill, _database(spill) as con:
             watch(con)
-            database.add_views(con, tables, everything=everything)
+            database.add_views(con, tables, with_runtime=with_runtime)
             geometry, calls = _of(con)
             _limit(con, calls)
             asked = Asked(con, tables, spill, workers)
@@ -214,13 +214,13 @@ def ensure(
     tables: Path,
     watch: Watch = ignore,
     workers: cluster.Workers | None = None,
-    everything: bool = False,
+    with_runtime: bool = False,
 ) -> tuple[Path, tempfile.TemporaryDirectory[str] | None]:
     """The file with the run's tiles, made if it is not there; where the run cannot be written to, in a directory that
     goes when the second is dropped. `watch`: gets the connection that makes them, and may interrupt it. `workers`: make
-    most of it, where the run can be written to. `everything`: also of what is a run-time's, which workers do not look
+    most of it, where the run can be written to. `with_runtime`: also of what is a run-time's, which workers do not look
     at."""
-    which = OF_ALL if everything else TILES
+    which = OF_ALL if with_runtime else TILES
     file = tables / which.name
     writable = os.access(tables, os.W_OK)
     if writable:
@@ -230,9 +230,9 @@ def ensure(
     if writable:
         with contextlib.suppress(PermissionError):
             file.parent.mkdir(exist_ok=True)
-            make(tables, file, watch, None if everything else workers, everything)
+            make(tables, file, watch, None if with_runtime else workers, with_runtime)
             return file, None
     elsewhere = tempfile.TemporaryDirectory(prefix="fathom-tiles-")
     file = Path(elsewhere.name) / file.name
-    make(tables, file, watch, everything=everything)
+    make(tables, file, watch, with_runtime=with_runtime)
     return file, elsewhere
