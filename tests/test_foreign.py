@@ -69,7 +69,7 @@ def test_a_folder_that_run_json_names_is_left_alone(
             path.unlink()
     before = contents(precious)
     change(run, ring=str(tmp_path / "link" if way == "link" else precious))
-    assert "left alone" in fathom("show", run)
+    assert "left alone" in fathom("show", run, "--all")
     fathom("select", run, "--level", "off", status=3)
     fathom("pack", "--force", run)
     assert contents(precious) == before
@@ -84,7 +84,7 @@ def test_rings_of_another_run_are_not_taken(tmp_path: Path) -> None:
     assert list(rings.glob("*.ring"))
     sent = record(tmp_path, "sent", "exit")
     change(sent, ring=str(rings))
-    assert f"they are of {killed}" in fathom("show", sent)
+    assert f"they are of {killed}" in fathom("show", sent, "--all")
     question = "select count(*) from calls where op = 'pwrite'"
     assert tables.ask(tables.connect(sent), question) == [[100]]
     assert tables.ask(tables.connect(killed), question) == [[1000]]

@@ -199,7 +199,7 @@ def assert_lasts(connection: Any, op: str, waited: int, ranks: tuple[int, ...] =
 
 def assert_page(run: Path, *words: str) -> None:
     done = subprocess.run(
-        [paths.FATHOM, "show", run],
+        [paths.FATHOM, "show", run, "--all"],
         capture_output=True,
         text=True,
         check=True,

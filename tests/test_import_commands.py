@@ -28,10 +28,10 @@ FOLLOWED: tuple[Case, ...] = (
 )
 CASES: dict[str, tuple[Case, ...]] = {
     "counters": (
-        ("show", (), 0, "imported from a Darshan log"),
-        ("show", (), 0, "cost of tracing: that of Darshan"),
+        ("show", ("--all",), 0, "imported from a Darshan log"),
+        ("show", ("--all",), 0, "cost of tracing: that of Darshan"),
         ("export", ("--to", "otf2", "-o", "{out}"), 3, "without them: record the program with DXT"),
-        ("show", (), 0, "Darshan records no places in the code"),
+        ("show", ("--all",), 0, "Darshan records no places in the code"),
         ("query", ("call",), 3, "without them: record the program with DXT"),
         ("show", ("--by", "time,file"), 3, "Darshan traces reads and writes at most"),
         ("patterns", (), 3, "without them: record the program with DXT"),
@@ -39,19 +39,19 @@ CASES: dict[str, tuple[Case, ...]] = {
         ("replay", ("--layer", "posix", "--emit-c", "{out}.c"), 3, "Darshan traces reads and writes at most"),
     ),
     "dxt": (
-        ("show", (), 0, "imported from a Darshan log"),
+        ("show", ("--all",), 0, "imported from a Darshan log"),
         ("patterns", (), 0, "contiguous"),
         ("generate", ("--from", "{run}", "--files", "test.out", "-o", "{out}"), 0, "raw writes of 1 file"),
         ("replay", ("--layer", "posix", "--emit-c", "{out}.c"), 3, "Darshan traces reads and writes at most"),
     ),
-    "strace": (("show", (), 0, "recorded by strace"), *FOLLOWED),
+    "strace": (("show", ("--all",), 0, "recorded by strace"), *FOLLOWED),
     "dftracer": (
-        ("show", (), 0, "results of opens"),
+        ("show", ("--all",), 0, "results of opens"),
         ("replay", ("--layer", "posix", "--emit-c", "{out}.c"), 3, "its other name was not recorded"),
         *FOLLOWED,
     ),
     "recorder": (
-        ("show", (), 0, "results are not recorded"),
+        ("show", ("--all",), 0, "results are not recorded"),
         ("patterns", ("--files", "*/data.0"), 0, "59.1 KiB"),
         ("generate", ("--from", "{run}", "--files", "*/shared", "-o", "{out}"), 0, "14 raw writes of 1 file"),
         ("replay", ("--files", "*/data.0", "--emit-c", "{out}.c"), 0, "57 calls of 1 ranks"),

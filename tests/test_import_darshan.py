@@ -202,7 +202,7 @@ def test_what_is_known_is_told_and_the_rest_is_marked(tmp_path: Path) -> None:
     }  # fmt: skip
     stripe = "select value from hints_in_force where key = 'striping_unit'"
     assert base.sql(stripe).fetchall() == [("1048576",)]
-    shown = fathom("show", run)
+    shown = fathom("show", run, "--all")
     assert shown.returncode == 0, shown.stderr
     assert "imported from a Darshan log of version 3.21" in shown.stdout
 
@@ -215,7 +215,7 @@ def test_counters_alone_have_no_rows_and_equal_parts(tmp_path: Path) -> None:
     assert base.sql(mixed).fetchall() == [("write",)], (
         "independent or collective: their bytes are one sum"
     )
-    shown = " ".join(fathom("show", run).stdout.split())
+    shown = " ".join(fathom("show", run, "--all").stdout.split())
     assert "of MPI-IO's reads and writes, by number, are collective" in shown
     each = "select sum(bytes) as bytes from counters where op = 'H5Dopen' or op = 'H5Dwrite' group by process"
     parts = f"select count(*), mode(bytes), count(distinct bytes) <= 4 from ({each})"
@@ -311,7 +311,7 @@ def test_share_of_the_run_is_that_of_the_layer_which_the_program_calls(
     own = "select sum(time) / 1e9 from counters where enclosing is null and layer not in ('mpi', 'stdio')"
     (seconds,) = tables.connect(run).sql(own).fetchall()[0]
     assert seconds == pytest.approx(theirs, rel=1e-3)
-    assert "\nI/O the problem?  yes: " in fathom("show", run).stdout
+    assert "\nI/O the problem?  yes: " in fathom("show", run, "--all").stdout
 
 
 # Where the header of a log of version 3.21 has the place and length of module 0, and its version.

@@ -97,7 +97,7 @@ def test_calls_on_a_container_lie_in_those_of_dfs_on_it(stored: tuple[Path, Any]
         sum(int(line.split(",")[shown[0].split(",").index("bytes")]) for line in shown[1:])
         == 20 * MIB
     )
-    page = " ".join(fathom("show", run).stdout.split())
+    page = " ".join(fathom("show", run, "--all").stdout.split())
     assert "Which library? DFS (100 % of the I/O time), on DAOS" in page
     assert "(10 dfs_read, 2 dfs_readx)" in page
 

@@ -118,7 +118,7 @@ def test_processes_files_and_what_is_missing_are_said(sample: Path) -> None:
     marks = dict(base.sql("select detail, value from marks where kind = 'dftracer'").fetchall())
     assert marks["left out: calls of fork"] == 1
     assert any("results of opens" in mark for mark in marks)
-    shown = fathom("show", sample)
+    shown = fathom("show", sample, "--all")
     assert shown.returncode == 0
     assert "results of opens" in shown.stdout
 

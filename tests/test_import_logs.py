@@ -35,7 +35,7 @@ def cached_runs(cache: Path) -> list[Path]:
 def test_a_log_is_imported_once_and_anew_when_it_changes(tmp_path: Path) -> None:
     log, cache = tmp_path / "job.darshan", tmp_path / "cache"
     shutil.copy(sample(SMALL), log)
-    shown = fathom("show", log, cache=cache)
+    shown = fathom("show", log, "--all", cache=cache)
     assert shown.returncode == 0, shown.stderr
     assert shown.stdout.startswith("job: ")
     assert SEEN in shown.stdout

@@ -143,7 +143,7 @@ def test_what_recorder_cannot_know_is_said(place: Path, capsys: pytest.CaptureFi
     assert marks[f"left out: calls of {LEFT}"] == 2
     assert any("how far ranks are apart" in mark for mark in marks)
     assert not any("several threads" in mark for mark in marks)
-    assert main(["show", str(run)]) == 0
+    assert main(["show", str(run), "--all"]) == 0
     page = capsys.readouterr().out
     assert "each: imported from Recorder\n" in page
     assert "results are not recorded" in page

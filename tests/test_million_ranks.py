@@ -63,7 +63,8 @@ def is_page(text: str) -> bool:
 
 
 def test_the_page_and_its_sums(run: million.Many, capsys: pytest.CaptureFixture[str]) -> None:
-    assert is_page(output(capsys, "show", run.path))
+    for more in ((), ("--all",)):
+        assert is_page(output(capsys, "show", run.path, *more))
     page = json.loads(output(capsys, "show", run.path, "--json", "--top", 10))
     (layer,) = page["layers"]
     writes = next(row for row in page["functions"] if row["op"] == "pwrite")

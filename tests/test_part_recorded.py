@@ -75,7 +75,7 @@ def assert_of_the_ranks_recorded(run: Path, capsys: pytest.CaptureFixture[str]) 
     (sentence,) = content["answers"]["says"]["Which ranks?"]
     assert sentence.startswith(SENTENCES["selection"])
     assert all(row["by_one"] is None and row["shared"] is None for row in content["file_counts"])
-    assert main(["show", str(run)]) == 0
+    assert main(["show", str(run), "--all"]) == 0
     shown = capsys.readouterr().out
     assert shown.count("  of rank 0 only: those of ranks 1-3 were counted without files\n") >= 2
     assert "  of ranks 1-3: what was read of the system's" in shown  # Ranks
@@ -144,7 +144,7 @@ def test_the_page_says_so(
     assert all(row["by_one"] is None and row["shared"] is None for row in content["file_counts"])
     for row in content["collective_functions"]:
         assert (row["wait_seconds"], row["exchange_seconds"]) == (None, None)
-    assert main(["show", str(recorded[way])]) == 0
+    assert main(["show", str(recorded[way]), "--all"]) == 0
     shown = capsys.readouterr().out
     assert "which files they share is not known" in shown
     assert "waiting and exchange are unknown" in shown

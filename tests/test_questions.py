@@ -298,7 +298,7 @@ def test_a_program_that_is_stripped_is_said_to_be(
     compiled = ["gcc", "-O1", "-w", options, source, "-o", program]
     for words in (compiled, [paths.FATHOM, "run", "--no-show", "-o", run, program, tmp_path / "f"]):
         subprocess.run([str(word) for word in words], check=True, timeout=120)
-    assert main(["show", str(run)]) == 0
+    assert main(["show", str(run), "--all"]) == 0
     page = " ".join(capsys.readouterr().out.split())
     why = "(in short_read: no line or function is known, it is stripped; fathom doctor PROGRAM"
     assert (why in page) == (options == "-s")

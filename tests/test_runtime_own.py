@@ -92,7 +92,7 @@ def test_one_line_says_how_much_and_all_puts_it_in(
 ) -> None:
     (tmp_path / "script.py").write_text(SCRIPT)
     run = recorded(tmp_path, sys.executable, "script.py", "a")
-    assert main(["show", str(run)]) == 0
+    assert main(["show", str(run), "--all"]) == 0
     (line,) = [one for one in capsys.readouterr().out.splitlines() if "left out: " in one]
     assert "--with-runtime puts them in" in line
     everything = fathom.open(run, with_runtime=True).sql("select sum(calls) as n from counters")
@@ -100,7 +100,7 @@ def test_one_line_says_how_much_and_all_puts_it_in(
     (beside,) = fathom.open(run).sql("from beside").to_pylist()
     assert everything["n"][0].as_py() == own["n"][0].as_py() + beside["calls"]
     assert f"{beside['calls']:,} calls on {beside['files']:,} files" in line
-    assert main(["show", str(run), "--with-runtime"]) == 0
+    assert main(["show", str(run), "--all", "--with-runtime"]) == 0
     assert "left out: " not in capsys.readouterr().out
     for words in (("query", "--sql", "from files"), ("patterns",)):
         assert main([words[0], str(run), "--with-runtime", *words[1:]]) == 0
@@ -137,5 +137,5 @@ def test_a_program_that_moves_nothing_of_its_own(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = recorded(tmp_path, "cat", "/proc/self/status")
-    assert main(["show", str(run)]) == 0
+    assert main(["show", str(run), "--all"]) == 0
     assert "left out: " in capsys.readouterr().out

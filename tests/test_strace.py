@@ -148,7 +148,7 @@ def test_a_log_becomes_a_run(tmp_path: Path) -> None:
         "app",
         ["app", "-x"],
     )
-    shown = fathom("show", run)
+    shown = fathom("show", run, "--all")
     assert shown.returncode == 0, shown.stderr
     assert "/data/in" in shown.stdout
     manifest = json.loads((run / "run.json").read_text())

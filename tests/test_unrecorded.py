@@ -27,7 +27,11 @@ def run(run: Path, *command: object, **how: Any) -> Any:
 
 def page(run: Path) -> str:
     return subprocess.run(
-        [paths.FATHOM, "show", run], capture_output=True, text=True, timeout=300, check=True
+        [paths.FATHOM, "show", run, "--all"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=True,
     ).stdout
 
 

@@ -22,6 +22,7 @@ KEYS = ("function", "layer", "file", "rank", "time", "server", "rank,function", 
 OF_JOBS = {"progress", "stop"}
 COMMANDS = (
     ("show", "{run}"),
+    ("show", "{run}", "--all"),
     ("show", "{run}", "--findings"),
     ("show", "{run}", "--svg", "{out}.svg"),
     ("show", "{run}", "--next"),

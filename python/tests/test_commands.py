@@ -37,7 +37,7 @@ def refused(capsys: Captured, status: int, *words: str | Path) -> str:
 
 
 def test_show_says_it_all(capsys: Captured, run_directory: Path) -> None:
-    status, out, _ = fathom(capsys, "show", run_directory)
+    status, out, _ = fathom(capsys, "show", run_directory, "--all")
     assert status == 0
     for words in (
         "small: ./s3d '4 4'",
@@ -138,6 +138,8 @@ def test_of_a_run_without_calls_it_is_said_what_is_known(
     run = write_run(tmp_path / "silent.fathom", runs=runs)
     (run / "run.json").write_text(json.dumps({"format": 1, **manifest}))
     status, out, _ = fathom(capsys, "show", run)
+    assert status == 0 and says in " ".join(out.split())
+    status, out, _ = fathom(capsys, "show", run, "--all")
     assert status == 0 and says in out and "static" not in out
     assert "2001-09-09" in out and "ran 2 s" in out
     assert "no call was recorded" in out and "100 %" not in out

@@ -9,7 +9,7 @@ from fathom.analysis import accesses, summary
 from fathom.pages.sections import PATTERNS, SIZES
 from fathom.text import numbers
 from fathom.text.column import Column
-from fathom.text.fit import fit
+from fathom.text.fit import fit, folded
 from schema import write_run
 
 
@@ -145,12 +145,13 @@ CELLS = [["1,000,000", "12 ms", "3", "/a/very/long/path/to/a/file/of/some/progra
         (80, ["calls", "mean", "rate", "file"]),
         (60, ["calls", "mean", "rate", "file"]),
         (50, ["calls", "rate", "file"]),
-        (20, ["calls", "file"]),
+        (20, ["file"]),
     ],
 )
 def test_a_narrow_terminal_keeps_what_matters(room: int, headings: list[str]) -> None:
-    columns, cells = fit(COLUMNS, CELLS, room)
+    columns, cells, gone = fit(COLUMNS, CELLS, room)
     assert [column.heading for column in columns] == headings
+    assert {*headings, *gone} == {"calls", "mean", "rate", "file"}
     assert cells[0][-1].endswith("file/of/some/program.rst")
     assert len(cells[0][-1]) <= max(30, room)
     if room >= 41:
@@ -159,3 +160,29 @@ def test_a_narrow_terminal_keeps_what_matters(room: int, headings: list[str]) ->
 
 def test_a_table_without_rows_fits() -> None:
     assert fit(COLUMNS, [], 20)[1] == []
+
+
+#: Of the page of `show`: a name, a second one, figures of which one is asked for.
+NAMED = (
+    Column("function", "op", right=False),
+    Column("called from", "caller", right=False),
+    Column("errors", "errors"),
+    Column("time", "seconds"),
+)
+ROW = ["MPI_File_write_at_all_begin", "H5Dwrite", "0", "1.25 s"]
+
+
+def test_a_row_keeps_its_name_and_letters_stay_words() -> None:
+    for room in range(25, 80):
+        columns, cells, gone = fit(NAMED, [ROW], room)
+        assert columns[0].heading == "function" and cells[0][0][:11] == ROW[0][:11]
+        assert cells[0][1:] == [ROW[NAMED.index(column)] for column in columns[1:]]
+        assert not gone or gone[-1] in ("errors", "called from")
+
+
+def test_rows_that_differ_in_their_file_only_are_one() -> None:
+    same = [["4", "12 ms", "3", f"/out/{number}"] for number in range(5)]
+    other = [["5", "12 ms", "3", "/out/x"]]
+    rows = folded(COLUMNS, same + other + same[:1])
+    assert [row[-1] for row in rows] == ["/out/0 and 4 more alike", "/out/x", "/out/0"]
+    assert folded(NAMED, [ROW, ROW]) == [ROW, ROW]

@@ -57,6 +57,6 @@ def test_a_table(run: Path, key: str, capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_the_page_and_its_findings(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for more in ((), ("--findings",), ("--json",)):
+    for more in ((), ("--all",), ("--findings",), ("--json",)):
         assert main(["show", str(run), *more]) == 0, capsys.readouterr().err
     assert "Traceback" not in capsys.readouterr().out

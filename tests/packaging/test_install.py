@@ -57,7 +57,7 @@ def assert_works(place: Path, fathom: Path) -> None:
     (place / "out").mkdir()
     program = [*LAUNCH["mpich"].split(), "-n", 2, KERNEL, "-c", 1, 8, 8, 8, 2, 1, 1, "out"]
     ask(place, fathom, "run", "--no-show", "-o", "s3d", "--", *program)
-    assert "MPI_File_write_all" in ask(place, fathom, "show", "s3d")
+    assert "MPI_File_write_all" in ask(place, fathom, "show", "s3d", "--all")
     ask(place, fathom, "report", "s3d")
     assert "<title>" in (place / "s3d.html").read_text()
     assert_viewed(place, fathom)

@@ -130,7 +130,7 @@ def test_property_lists_reach_hdf5_and_the_data_is_right(tmp_path: Path, mpi: st
     }
     chunk = case.opened.sql("select distinct value from hints_in_force where key = 'chunk'")
     assert chunk.to_pylist() == [{"value": "16x16"}]
-    shown = fathom("show", case.at).stdout
+    shown = fathom("show", case.at, "--all").stdout
     assert "Settings of this run (--tuned)" in shown
     assert "fill_time: met no open, creation or transfer" in shown
 

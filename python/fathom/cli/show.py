@@ -1,7 +1,8 @@
-"""fathom show: one page that says where the I/O time of a run went.
+"""fathom show: one screen that says where the I/O time of a run went, and what to change.
 
 examples:
   fathom show s3d.1
+  fathom show s3d.1 --all
   fathom show s3d.1 --by function --top 50
   fathom show s3d.1 --by rank,function
   fathom show s3d.1 --by file --csv > files.csv
@@ -17,6 +18,7 @@ import argparse
 import itertools
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import fathom
@@ -25,7 +27,7 @@ from fathom.analysis import next_selection
 from fathom.cache import conclusions as cached
 from fathom.cli.arguments import add_run, add_with_runtime, positive
 from fathom.errors import UsageError
-from fathom.pages import answers, coverage_footer, findings, page, picture, written
+from fathom.pages import answers, coverage_footer, findings, page, picture, screen, written
 from fathom.pages import next_selection as words
 from fathom.pages.part import Page
 from fathom.pages.sections import NAMES, check_keys, rows_by
@@ -83,7 +85,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="KEY[,KEY]…",
         help=f"only this table, all of its rows: {', '.join(NAMES)}",
     )
-    parser.add_argument("--top", type=positive, metavar="N", help="most rows of a table (page: 10)")
+    parser.add_argument("--all", action="store_true", help="every table, not one screen")
+    parser.add_argument(
+        "--top", type=positive, metavar="N", help="most rows of a table (--all: 10)"
+    )
     parser.add_argument(
         "--next",
         action="store_true",
@@ -120,6 +125,12 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"show: --csv prints one table; add --by {', '.join(NAMES)}")
     if arguments.next and (arguments.by or arguments.json or arguments.svg or arguments.csv):
         raise UsageError("show: --next goes alone: it prints the command of the next run")
+    if arguments.all and _alone(arguments):
+        raise UsageError(
+            "show: --all goes alone or with --top or --svg; the others name what they print"
+        )
+    if arguments.top and not arguments.all and not _alone(arguments):
+        raise UsageError("show: --top is of tables; add --all, --by, --findings or --json")
     if arguments.fail_over is not None and arguments.findings is None:
         raise UsageError("show: --fail-over goes with --findings")
     if arguments.on is not None:
@@ -135,10 +146,23 @@ def run(arguments: argparse.Namespace) -> int:
     elif arguments.json:
         written.show(page.content(content, arguments.top))
     elif arguments.svg:
-        _save_picture(arguments.svg, content, arguments.top or 10)
+        _save_picture(arguments.svg, lambda: _print(content, arguments))
     else:
-        page.print_page(content, arguments.top or 10)
+        _print(content, arguments)
     return 0
+
+
+def _alone(arguments: argparse.Namespace) -> bool:
+    """Is something else printed than the page?"""
+    others = (arguments.by, arguments.json, arguments.csv, arguments.next, arguments.on)
+    return any(others) or arguments.findings is not None
+
+
+def _print(content: Page, arguments: argparse.Namespace) -> None:
+    if arguments.all:
+        page.print_page(content, arguments.top or 10)
+    else:
+        screen.print_screen(content)
 
 
 def _print_elsewhere(arguments: argparse.Namespace) -> int:
@@ -232,9 +256,9 @@ def _write_selection(name: str, content: str) -> str:
     raise AssertionError
 
 
-def _save_picture(path: Path, content: Page, top: int) -> None:
+def _save_picture(path: Path, print_it: Callable[[], None]) -> None:
     try:
-        picture.save(path, lambda: page.print_page(content, top))
+        picture.save(path, print_it)
     except OSError as error:
         raise UsageError(f"show: cannot write {path}: {error.strerror}") from error
     print(f"picture: {path}", file=sys.stderr)

@@ -61,8 +61,9 @@ def who(share: Share) -> str:
     return f"process {share.process}" if share.rank is None else f"rank {share.rank}"
 
 
-def paint(bar: Bar, width: int) -> list[str]:
-    """Lines of the picture; none where there is hardly any I/O to be seen in it."""
+def paint(bar: Bar, width: int, legends: int | None = None) -> list[str]:
+    """Lines of the picture; none where there is hardly any I/O to be seen in it. `legends`: of how many bars the
+    seconds are said."""
     if bar.slowest is None or bar.slowest.seconds <= HARDLY * bar.run_seconds:
         return []
     shares = {"slowest": bar.slowest} | ({"median": bar.median} if bar.median else {})
@@ -70,17 +71,23 @@ def paint(bar: Bar, width: int) -> list[str]:
     named = _named(bar)
     cells = max(20, width - LABEL - 3)
     lines = []
-    for title, share in shares.items():
+    for number, (title, share) in enumerate(shares.items()):
         label = f"{title}, {who(share)}"
         lines.append(f"{label:>{LABEL}} |{fill(share, named, whole, cells)}|")
-        legend = _words(share, named, bar.run_seconds, cells)
-        lines += [f"{'':{LABEL}}  {line}" for line in legend if line]
+        if legends is None or number < legends:
+            legend = _words(share, named, bar.run_seconds, cells)
+            lines += [f"{'':{LABEL}}  {line}" for line in legend if line]
     return lines
+
+
+def first_cause(bar: Bar) -> str:
+    """That of the most time of the slowest process, where there is a picture."""
+    return _named(bar)[0]
 
 
 def title(bar: Bar) -> str:
     """Above the picture."""
-    return f"Where the time went, by cause of I/O time, of {numbers.seconds(bar.run_seconds)}"
+    return f"Where {numbers.seconds(bar.run_seconds)} went, by cause of I/O time"
 
 
 def as_json(bar: Bar) -> Mapping[str, Any]:

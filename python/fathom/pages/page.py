@@ -1,4 +1,4 @@
-"""The page of `fathom show`: what a run did, in one screen."""
+"""The whole page, `fathom show --all`: all that is known of a run; and the same as JSON."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, fields
@@ -16,14 +16,11 @@ from fathom.analysis.when import Line
 from fathom.analysis.when import lines as heat_lines
 from fathom.cache import conclusions as cached
 from fathom.cache.statements import CachedStatements
-from fathom.pages import account, answers, findings, heat
+from fathom.pages import account, answers, facts, findings, heat
 from fathom.pages.part import Page, Part
 from fathom.pages.sections import PARTS
 from fathom.run import cost
-from fathom.run.launchers import starts_others
-from fathom.run.manifest import command_line, ended, imported_by
 from fathom.run.store import Run, as_json
-from fathom.text import numbers
 from fathom.text.tables import columns, emphasised, heading, printable, show
 
 #: Events up to which the page has the account and the worst findings, which are kept: beyond, they take a minute.
@@ -56,37 +53,6 @@ def compute(
     return Page(name, manifest, source, PARTS, per_call, find)
 
 
-def _facts(page: Page) -> tuple[str, str]:
-    """What was run; when, how long and on how much."""
-    runs, manifest = page.runs, page.manifest
-    started = numbers.moment(runs["started"]) or "start not recorded"
-    ranks = f", {numbers.things(runs['ranks'], 'rank')}" if runs["ranks"] else ""
-    if runs["ranks"] and runs["ranks_seen"] < runs["ranks"]:
-        ranks += f" ({runs['ranks_seen']:,} recorded)"
-    servers = f", {numbers.things(page.servers, 'server')}" if page.servers else ""
-    own = numbers.things(runs["processes"] - page.servers, "process", "processes")
-    return (
-        f"{printable(page.name)}: {printable(command_line(manifest))}",
-        f"{started}, ran {numbers.seconds(runs['duration'] / 1e9)}"
-        f"{ranks}, {own}{servers}{_nodes(page)}{_exit(manifest)}",
-    )
-
-
-def knows_nodes(page: Page) -> bool:
-    """Does the run say on how many it was? The logs of some tools name none."""
-    named = "select count(*) as n from nodes where host <> 'unknown'"
-    return not imported_by(page.manifest) or bool(page.source.sql(named)["n"][0].as_py())
-
-
-def _nodes(page: Page) -> str:
-    return f" on {numbers.things(page.runs['nodes'], 'node')}" if knows_nodes(page) else ""
-
-
-def _exit(manifest: dict[str, Any]) -> str:
-    ending = ended(manifest)
-    return f", {ending}" if ending else ""
-
-
 def _print_facts(title: str, line: str, lesser: Sequence[str]) -> None:
     heading(title)
     print(line)
@@ -94,25 +60,8 @@ def _print_facts(title: str, line: str, lesser: Sequence[str]) -> None:
         print(f"recorded in part: {printable(less)}")
 
 
-def _why_nothing(page: Page) -> str:
-    """What is known of a run of which no call is; nothing where calls are left out, which the end of the page says."""
-    if not is_all_own(page.source):
-        return ""
-    tool, command = imported_by(page.manifest), page.manifest.get("command")
-    if tool:
-        return f"what was imported from {tool} has none"
-    if page.runs["processes"]:
-        return "its processes made none on the layers that are recorded"
-    if not command:
-        return "no process was recorded"
-    program = printable(str(command[0]))
-    if starts_others(program):
-        return f"{program} is a shell or launcher, whose own calls are not recorded, and no program that it started was"
-    return f"no process was recorded: fathom doctor {program} says why"
-
-
-def _print_nothing(why: str) -> None:
-    heading(f"\nNo I/O call {'' if why else 'of the program itself '}was recorded")
+def _print_nothing(title: str, why: str) -> None:
+    heading(f"\n{title}")
     if why:
         print(f"  {why}")
 
@@ -155,9 +104,9 @@ def _print_part(part: Part, title: str, rows: pa.Table, words: Sequence[str], to
 
 def _blocks(page: Page, top: int) -> Iterator[Callable[[], None]]:
     """From top to bottom: what a block says is asked when its turn comes, and printed by calling it."""
-    yield partial(_print_facts, *_facts(page), in_part(page.source, page.manifest))
+    yield partial(_print_facts, *facts.of(page), in_part(page.source, page.manifest))
     if page.table("layers").num_rows == 0:
-        yield partial(_print_nothing, _why_nothing(page))
+        yield partial(_print_nothing, *facts.nothing(page))
     else:
         if page.findings:
             yield partial(_print_account, page.findings.bar)

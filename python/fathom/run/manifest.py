@@ -50,10 +50,12 @@ def imported_by(manifest: Mapping[str, Any]) -> str | None:
     return TOOLS.get(name, name) or None
 
 
-def command_line(manifest: Mapping[str, Any]) -> str:
-    """What was started, as a shell has it; where nobody said so, why."""
+def command_line(manifest: Mapping[str, Any], short: bool = False) -> str:
+    """What was started, as a shell has it; where nobody said so, why. `short`: paths by their last name."""
     imported = imported_by(manifest)
     words = [str(word) for word in manifest.get("command", [])]
+    if short:
+        words = [word.rpartition("/")[2] or word for word in words]
     return shlex.join(words) or (f"imported from {imported}" if imported else "batch environment")
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from fathom.errors import printable as printable
 from fathom.text.column import Column as Column
-from fathom.text.fit import fit
+from fathom.text.fit import fit, folded
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -67,25 +67,37 @@ def heading(words: str, stream: TextIO | None = None) -> None:
 
 
 def columns(stream: TextIO | None = None) -> int:
-    """How many letters fit in a line; 80 where nobody says."""
+    """How many letters fit in a line; where no terminal says, COLUMNS, else 80."""
     out = stream or sys.stdout
-    return _console(out).width if on_terminal(out) else 80
+    if on_terminal(out):
+        return _console(out).width
+    given = os.environ.get("COLUMNS", "")
+    return int(given) if given.isdigit() and int(given) else 80
+
+
+def wrapped(words: str, room: int, most: int | None = None) -> list[str]:
+    """Prose in lines of `room` letters; `most`: of so many lines, the last of which ends in … where words are lost."""
+    # A number stays with its unit: textwrap does not break at a no-break space.
+    bound = re.sub(r"(?<=\d) (?=\S)", "\u00a0", words)
+    lines = textwrap.wrap(bound, room, break_on_hyphens=False, max_lines=most, placeholder=" …")
+    return [line.replace("\u00a0", " ") for line in lines] or [""]
+
+
+def labelled(label: str, line: str, stream: TextIO | None = None) -> None:
+    """One line whose label is bold on a terminal."""
+    out = stream or sys.stdout
+    if on_terminal(out):
+        _console(out).print(_bold(label) + line, soft_wrap=True)
+    else:
+        print((label + line).rstrip(), file=out)
 
 
 def emphasised(label: str, words: str, stream: TextIO | None = None) -> None:
-    """A label and what it labels, wrapped under itself; bold on a terminal."""
+    """A label and what it labels, wrapped under itself."""
     out = stream or sys.stdout
     room = max(20, (columns(out) if on_terminal(out) else PIPE) - len(label))
-    # A number stays with its unit: textwrap does not break at a no-break space.
-    bound = re.sub(r"(?<=\d) (?=\S)", "\u00a0", words)
-    lines = textwrap.wrap(bound, room, break_on_hyphens=False) or [""]
-    for number, wrapped in enumerate(lines):
-        line = wrapped.replace("\u00a0", " ")
-        left = label if number == 0 else " " * len(label)
-        if on_terminal(out):
-            _console(out).print(_bold(left) + line, soft_wrap=True)
-        else:
-            print(left + line, file=out)
+    for number, line in enumerate(wrapped(words, room)):
+        labelled(label if number == 0 else " " * len(label), line, out)
 
 
 def _boxless(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> Table:
@@ -111,7 +123,10 @@ def show(columns: Sequence[Column], rows: pa.Table, stream: TextIO | None = None
     cells = _cells(columns, rows)
     if on_terminal(out):
         console = _console(out)
-        console.print(_boxless(*fit(columns, cells, console.width - 2)))
+        shown, fitted, gone = fit(columns, folded(columns, cells), console.width - 2)
+        console.print(_boxless(shown, fitted))
+        if gone:
+            print(f"(too narrow for: {', '.join(gone)})", file=out)
         return
     lines = [[column.heading for column in columns], *cells]
     widths = [max(len(line[i]) for line in lines) for i in range(len(columns))]

@@ -75,7 +75,7 @@ def test_wrong_requests_are_one_line(runs: Runs) -> None:
 
 def test_the_overview_says_what_show_does(runs: Runs, capsys: pytest.CaptureFixture[str]) -> None:
     answer = screens.ask(runs, "overview", {"run": "small"})
-    main(["show", str(runs.all["small"].run.path)])
+    main(["show", str(runs.all["small"].run.path), "--all"])
     page = " ".join(capsys.readouterr().out.split())  # lines are folded
     for words in (answer["verdict"], *(line.partition("? ")[2] for line in answer["sentences"])):
         assert words in page

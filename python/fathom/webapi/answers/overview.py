@@ -8,7 +8,7 @@ from fathom.analysis import summary
 from fathom.analysis.part import HEAT_OF_ALL, is_all_own
 from fathom.analysis.selection import Selection
 from fathom.cache.statements import CachedStatements
-from fathom.pages import answers, coverage_footer, page
+from fathom.pages import answers, coverage_footer, facts, page
 from fathom.pages import findings as words
 from fathom.pages.part import Page
 from fathom.run import cost
@@ -55,7 +55,7 @@ def _facts(shown: Page) -> list[list[Any]]:
         ["ran", runs["duration"], "ns"],
         ["ranks", runs["ranks"], "count"],
         ["processes", runs["processes"], "count"],
-        *([["nodes", runs["nodes"], "count"]] if page.knows_nodes(shown) else []),
+        *([["nodes", runs["nodes"], "count"]] if facts.knows_nodes(shown) else []),
         ["calls recorded in full", seen["recorded"], "count"],
         ["calls only counted", seen["counted"], "count"],
         *(

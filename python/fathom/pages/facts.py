@@ -1,0 +1,64 @@
+"""The first facts of a run: what was run, when, how long and on how much; and why no call of it is known."""
+
+from typing import Any
+
+from fathom.analysis.part import is_all_own
+from fathom.pages.part import Page
+from fathom.run.launchers import starts_others
+from fathom.run.manifest import command_line, ended, imported_by
+from fathom.text import numbers
+from fathom.text.tables import printable
+
+
+def of(page: Page) -> tuple[str, str]:
+    """What was run; when, how long and on how much."""
+    runs, manifest = page.runs, page.manifest
+    started = numbers.moment(runs["started"]) or "start not recorded"
+    ranks = f", {numbers.things(runs['ranks'], 'rank')}" if runs["ranks"] else ""
+    if runs["ranks"] and runs["ranks_seen"] < runs["ranks"]:
+        ranks += f" ({runs['ranks_seen']:,} recorded)"
+    servers = f", {numbers.things(page.servers, 'server')}" if page.servers else ""
+    own = numbers.things(runs["processes"] - page.servers, "process", "processes")
+    return (
+        f"{printable(page.name)}: {printable(command_line(manifest))}",
+        f"{started}, ran {numbers.seconds(runs['duration'] / 1e9)}"
+        f"{ranks}, {own}{servers}{_nodes(page)}{_exit(manifest)}",
+    )
+
+
+def knows_nodes(page: Page) -> bool:
+    """Does the run say on how many it was? The logs of some tools name none."""
+    named = "select count(*) as n from nodes where host <> 'unknown'"
+    return not imported_by(page.manifest) or bool(page.source.sql(named)["n"][0].as_py())
+
+
+def _nodes(page: Page) -> str:
+    return f" on {numbers.things(page.runs['nodes'], 'node')}" if knows_nodes(page) else ""
+
+
+def _exit(manifest: dict[str, Any]) -> str:
+    ending = ended(manifest)
+    return f", {ending}" if ending else ""
+
+
+def nothing(page: Page) -> tuple[str, str]:
+    """Of a run without calls: that, and why."""
+    why = _why_nothing(page)
+    return f"No I/O call {'' if why else 'of the program itself '}was recorded", why
+
+
+def _why_nothing(page: Page) -> str:
+    """What is known of a run of which no call is; nothing where calls are left out, which the end of the page says."""
+    if not is_all_own(page.source):
+        return ""
+    tool, command = imported_by(page.manifest), page.manifest.get("command")
+    if tool:
+        return f"what was imported from {tool} has none"
+    if page.runs["processes"]:
+        return "its processes made none on the layers that are recorded"
+    if not command:
+        return "no process was recorded"
+    program = printable(str(command[0]))
+    if starts_others(program):
+        return f"{program} is a shell or launcher, whose own calls are not recorded, and no program that it started was"
+    return f"no process was recorded: fathom doctor {program} says why"

@@ -1,0 +1,185 @@
+"""The first screen of `fathom show`: what ran, where its time went, what to change. An option says more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from fathom.analysis.account import CAUSES
+from fathom.analysis.findings import Finding
+from fathom.analysis.part import in_part
+from fathom.analysis.sentence import sentence
+from fathom.pages import account, answers, coverage_footer, facts
+from fathom.pages.part import Page
+from fathom.run.manifest import TOOLS, command_line, imported_by
+from fathom.text import numbers
+from fathom.text.fit import tail
+from fathom.text.tables import columns, labelled, printable, wrapped
+
+#: Of a terminal that nobody has made larger.
+ROWS = 24
+#: The verdict, and what else is answered where there is room.
+QUESTIONS = (
+    "I/O the problem?",
+    "Which operation?",
+    "Which line?",
+    "Which ranks?",
+    "Which library?",
+    "When?",
+)
+WORST = 3
+LABEL = 18  # of a question
+LEAST_PATH = 20  # of a file's name
+EVERYTHING = 6  # lines of what to do, and all else that a finding says
+MARGIN = 11  # left of a finding's words
+Line = tuple[str, str]  # what stands out, and the rest
+
+
+def _plain(label: str, words: str, width: int, most: int | None = None) -> list[Line]:
+    lines = wrapped(words, max(20, width - len(label)), most)
+    return [(label if at == 0 else " " * len(label), line) for at, line in enumerate(lines)]
+
+
+def _title(page: Page, width: int) -> str:
+    """One line: of a long command the program's directory goes first, then the last words."""
+    title, _ = facts.of(page)
+    if len(title) > width:
+        title = f"{printable(page.name)}: {printable(command_line(page.manifest, short=True))}"
+    return title if len(title) <= width else f"{title[: width - 2]} …"
+
+
+def _head(page: Page, width: int) -> list[Line]:
+    _, line = facts.of(page)
+    lines = [(_title(page, width), ""), *_plain("", line, width)]
+    for less in in_part(page.source, page.manifest):
+        lines += _plain("recorded in part: ", printable(less), width)
+    return lines
+
+
+def _bar(page: Page, width: int) -> list[Line]:
+    """The picture of the account; its first cause is explained where there is room."""
+    painted = page.findings and account.paint(page.findings.bar, width - 1, legends=1)
+    if not page.findings or not painted:
+        return []
+    title, first = account.title(page.findings.bar), account.first_cause(page.findings.bar)
+    explained = f"{title}; {first}: {CAUSES[first]}"
+    return [
+        (explained if len(explained) <= width else title, ""),
+        *(("", line) for line in painted),
+    ]
+
+
+def _where(finding: Finding, room: int) -> str:
+    """The file and the line of the program; where neither is known, what is said of them."""
+    path, place = finding.values.get("path"), printable(finding.lines[0]) if finding.lines else ""
+    if not isinstance(path, str):
+        return place or sentence(finding.rule.says, finding.values)
+    if len(place) > room - LEAST_PATH:
+        place = place.partition(" ")[0]  # without its function
+    return f"{tail(printable(path), room - len(place) - 2)}{place and ', '}{place}"
+
+
+def _finding(finding: Finding, detail: int, width: int) -> list[Line]:
+    """Title, place, and so many lines of what to do; with EVERYTHING all that was seen and each line of the program."""
+    lost = "danger" if finding.lost is None else numbers.seconds(finding.lost)
+    lines = [(f"{lost:>{MARGIN - 2}}  {finding.rule.title}"[:width], "")]
+    margin = " " * MARGIN
+    if detail < EVERYTHING:
+        lines += _plain(margin, _where(finding, width - MARGIN), width, 1)
+    else:
+        lines += _plain(margin, sentence(finding.rule.says, finding.values), width)
+        for place in finding.lines:
+            lines += _plain(f"{'line':>{MARGIN - 2}}  ", printable(place), width)
+    do = sentence(finding.rule.fix, finding.values)
+    return lines + _plain(f"{'do':>{MARGIN - 2}}  ", do, width, detail)
+
+
+def _laid_out(findings: Sequence[Finding], details: Sequence[int], width: int) -> list[Line]:
+    pairs = zip(findings, details, strict=True)
+    return [line for one, detail in pairs for line in _finding(one, detail, width)]
+
+
+def _findings(page: Page, room: int, width: int) -> list[Line]:
+    """The worst, the first of them in as much detail as there is room for."""
+    if page.findings is None:
+        return _plain("What loses time?  ", f"fathom show {page.name} --findings says it", width)
+    worst = page.findings.conclusions[:WORST]
+    if not worst:
+        return []
+    while len(worst) > 1 and len(_laid_out(worst, [1] * len(worst), width)) >= room:
+        worst.pop()
+    details = [1] * len(worst)
+    for detail in range(2, EVERYTHING + 1):
+        for at in range(len(worst)):
+            before, details[at] = details[at], detail
+            if len(_laid_out(worst, details, width)) >= room:
+                details[at] = before
+    of = len(page.findings.conclusions)
+    title = f"What loses time, {len(worst)} of {of:,}" if of > len(worst) else "What loses time"
+    return [(f"{title} (seconds that mending it wins)", ""), *_laid_out(worst, details, width)]
+
+
+def _answers(said: Mapping[str, Sequence[str]], room: int, width: int) -> list[Line]:
+    """The verdict, and further answers, each whole or not at all."""
+    lines: list[Line] = []
+    for question in QUESTIONS:
+        label = question.ljust(LABEL)
+        answer = [line for words in said[question][:1] for line in _plain(label, words, width)]
+        if not lines or len(lines) + len(answer) <= room:
+            lines += answer
+    return lines
+
+
+def _missing(page: Page, width: int) -> list[Line]:
+    """What is not in the tables: the most frequent of it; of a log only how much, for its tool never has it."""
+    missing = [line.strip() for line in coverage_footer.missing(page)]
+    if not missing:
+        return []
+    tool, noted = (
+        imported_by(page.manifest),
+        [line for line in missing if line.startswith(tuple(TOOLS))],
+    )
+    if noted == missing:
+        things = numbers.things(len(missing), "thing")
+        return _plain("Missing: ", f"{things} that {tool} did not record: --all names them", width)
+    missing = [line for line in missing if line not in noted] + noted
+    more = f" (and {len(missing) - 1:,} more: --all)" if len(missing) > 1 else ""
+    (line,) = wrapped(missing[0], width - len("Missing: ") - len(more), 1)
+    return [("Missing: ", line + more)]
+
+
+def _more(page: Page, width: int) -> list[Line]:
+    name = page.name
+    words = f"fathom show {name} --all, --findings, --by line; fathom view {name}"
+    return _plain("More: ", words, width)
+
+
+def _nothing(page: Page, width: int) -> list[Line]:
+    title, why = facts.nothing(page)
+    return [(title, ""), *(_plain("  ", why, width) if why else [])]
+
+
+def lines(page: Page, width: int) -> list[Line]:
+    """The screen, at most ROWS lines but where its first facts alone are more."""
+    head, end = _head(page, width), [*_missing(page, width), *_more(page, width)]
+    if page.table("layers").num_rows == 0:
+        return _joined([head, _nothing(page, width), end])
+    bar = _bar(page, width)
+    said = dict(answers.sentences(page.answers, page.name, page.manifest))
+    verdict = _answers(said, 0, width)
+    found = _findings(page, ROWS - len(_joined([head, bar, verdict, end])) - 1, width)
+    room = ROWS - len(_joined([head, bar, [], found, end])) - 1
+    return _joined([head, bar, _answers(said, room, width), found, end])
+
+
+def _joined(blocks: Iterable[Sequence[Line]]) -> list[Line]:
+    """The blocks that say something, with an empty line between them."""
+    joined: list[Line] = []
+    for block in filter(None, blocks):
+        joined += [("", ""), *block] if joined else block
+    return joined
+
+
+def print_screen(page: Page) -> None:
+    """To stdout."""
+    for label, words in lines(page, columns()):
+        labelled(label, words)
