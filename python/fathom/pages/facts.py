@@ -5,7 +5,7 @@ from typing import Any
 from fathom.analysis.part import is_all_own
 from fathom.pages.part import Page
 from fathom.run.launchers import starts_others
-from fathom.run.manifest import command_line, ended, imported_by
+from fathom.run.manifest import command_line, failure, imported_by
 from fathom.text import numbers
 from fathom.text.tables import printable
 
@@ -18,11 +18,16 @@ def of(page: Page) -> tuple[str, str]:
     if runs["ranks"] and runs["ranks_seen"] < runs["ranks"]:
         ranks += f" ({runs['ranks_seen']:,} recorded)"
     servers = f", {numbers.things(page.servers, 'server')}" if page.servers else ""
-    own = numbers.things(runs["processes"] - page.servers, "process", "processes")
+    own = runs["processes"] - page.servers
+    processes = (
+        ""
+        if ranks and own == runs["ranks_seen"]
+        else f", {numbers.things(own, 'process', 'processes')}"
+    )
     return (
         f"{printable(page.name)}: {printable(command_line(manifest))}",
         f"{started}, ran {numbers.seconds(runs['duration'] / 1e9)}"
-        f"{ranks}, {own}{servers}{_nodes(page)}{_exit(manifest)}",
+        f"{ranks}{processes}{servers}{_nodes(page)}{_exit(manifest)}",
     )
 
 
@@ -37,7 +42,7 @@ def _nodes(page: Page) -> str:
 
 
 def _exit(manifest: dict[str, Any]) -> str:
-    ending = ended(manifest)
+    ending = failure(manifest)
     return f", {ending}" if ending else ""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import PurePath
 
 from fathom.analysis.account import CAUSES
 from fathom.analysis.findings import Finding
@@ -68,34 +69,30 @@ def _bar(page: Page, width: int) -> list[Line]:
     ]
 
 
-def _where(finding: Finding, room: int) -> str:
-    """The file and the line of the program; where neither is known, what is said of them."""
-    path, place = finding.values.get("path"), printable(finding.lines[0]) if finding.lines else ""
+def _where(finding: Finding, directory: str, room: int) -> str:
+    """The file, as seen from the run's directory, and the line; where neither is known, what is said of them."""
+    path = finding.values.get("path")
+    place = printable(PurePath(finding.lines[0]).name) if finding.lines else ""
     if not isinstance(path, str):
         return place or sentence(finding.rule.says, finding.values)
     if len(place) > room - LEAST_PATH:
         place = place.partition(" ")[0]  # without its function
-    return f"{tail(printable(path), room - len(place) - 2)}{place and ', '}{place}"
+    return f"{tail(printable(path.removeprefix(directory)), room - len(place) - 2)}{place and ', '}{place}"
 
 
-def _finding(finding: Finding, detail: int, width: int) -> list[Line]:
+def _finding(finding: Finding, directory: str, detail: int, width: int) -> list[Line]:
     """Title, place, and so many lines of what to do; with EVERYTHING all that was seen and each line of the program."""
     lost = "danger" if finding.lost is None else numbers.seconds(finding.lost)
     lines = [(f"{lost:>{MARGIN - 2}}  {finding.rule.title}"[:width], "")]
     margin = " " * MARGIN
     if detail < EVERYTHING:
-        lines += _plain(margin, _where(finding, width - MARGIN), width, 1)
+        lines += _plain(margin, _where(finding, directory, width - MARGIN), width, 1)
     else:
         lines += _plain(margin, sentence(finding.rule.says, finding.values), width)
         for place in finding.lines:
             lines += _plain(f"{'line':>{MARGIN - 2}}  ", printable(place), width)
     do = sentence(finding.rule.fix, finding.values)
     return lines + _plain(f"{'do':>{MARGIN - 2}}  ", do, width, detail)
-
-
-def _laid_out(findings: Sequence[Finding], details: Sequence[int], width: int) -> list[Line]:
-    pairs = zip(findings, details, strict=True)
-    return [line for one, detail in pairs for line in _finding(one, detail, width)]
 
 
 def _findings(page: Page, room: int, width: int) -> list[Line]:
@@ -105,17 +102,23 @@ def _findings(page: Page, room: int, width: int) -> list[Line]:
     worst = page.findings.conclusions[:WORST]
     if not worst:
         return []
-    while len(worst) > 1 and len(_laid_out(worst, [1] * len(worst), width)) >= room:
+    directory = f"{page.manifest.get('directory', '')}/"
+
+    def laid_out(details: Sequence[int]) -> list[Line]:
+        pairs = zip(worst, details, strict=True)
+        return [line for one, detail in pairs for line in _finding(one, directory, detail, width)]
+
+    while len(worst) > 1 and len(laid_out([1] * len(worst))) >= room:
         worst.pop()
     details = [1] * len(worst)
     for detail in range(2, EVERYTHING + 1):
         for at in range(len(worst)):
             before, details[at] = details[at], detail
-            if len(_laid_out(worst, details, width)) >= room:
+            if len(laid_out(details)) >= room:
                 details[at] = before
     of = len(page.findings.conclusions)
     title = f"What loses time, {len(worst)} of {of:,}" if of > len(worst) else "What loses time"
-    return [(f"{title} (seconds that mending it wins)", ""), *_laid_out(worst, details, width)]
+    return [(f"{title} (seconds that mending it wins)", ""), *laid_out(details)]
 
 
 def _answers(said: Mapping[str, Sequence[str]], room: int, width: int) -> list[Line]:
@@ -134,11 +137,9 @@ def _missing(page: Page, width: int) -> list[Line]:
     missing = [line.strip() for line in coverage_footer.missing(page)]
     if not missing:
         return []
-    tool, noted = (
-        imported_by(page.manifest),
-        [line for line in missing if line.startswith(tuple(TOOLS))],
-    )
+    noted = [line for line in missing if line.startswith(tuple(TOOLS))]
     if noted == missing:
+        tool = imported_by(page.manifest)
         things = numbers.things(len(missing), "thing")
         return _plain("Missing: ", f"{things} that {tool} did not record: --all names them", width)
     missing = [line for line in missing if line not in noted] + noted
