@@ -402,10 +402,12 @@ fn run(command: Command) -> Result<(), String> {
 			let packed = packed.map_err(text)?;
 			warn_refused(&packed.recovered.refused);
 			if !quiet && !packed.fresh {
-				eprintln!(
-					"fathom-engine: {} calls of {} processes, {} damaged stretches",
-					packed.events, packed.processes, packed.damaged
-				);
+				if packed.damaged > 0 {
+					eprintln!(
+						"fathom-engine: damaged stretches of streams that are left out: {}; table marks names them",
+						packed.damaged
+					);
+				}
 				packed.missing.iter().for_each(|line| eprintln!("fathom-engine: {line}"));
 			}
 			Ok(())
