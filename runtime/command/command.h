@@ -78,6 +78,9 @@ char *layer_list(uint32_t layers, const char *suffix);
 uint64_t parse_size(const char *option, const char *word);
 void options_parse(struct options *options, bool with_command, int argc, char **argv);
 
+/* nearest.c: "is it 'WORD'? " of the known word that is most like this one; "": none is. */
+const char *nearest_text(const char *word, const char *const *known, size_t count);
+
 /* launcher.c: who started us, and what names the job. */
 struct launcher {
 	const char *name; /* "": none */

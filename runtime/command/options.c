@@ -63,10 +63,9 @@ static uint32_t layer_bit(const char *name)
 		if (strcmp(name, layer_names[i]) == 0)
 			return 1u << i;
 	fail(EXIT_FATHOM,
-	     "--layers: no layer '%s'; there are posix, mpiio, hdf5 and others (fathom probes "
-	     "lists "
-	     "them)",
-	     name);
+	     "--layers: no layer '%s'; %sthere are posix, mpiio, hdf5 and others: fathom list "
+	     "probes lists them",
+	     name, nearest_text(name, layer_names, LAYERS));
 }
 
 /* One word of the list: NAME, +NAME, -NAME, each layer also as NAME:counted. */
@@ -101,14 +100,17 @@ static void parse_layers(struct options *options, const char *list)
 
 static void parse_level(struct options *options, const char *name)
 {
-	for (unsigned i = 0; i < sizeof(level_names) / sizeof(*level_names); i++) {
+	const unsigned count = sizeof(level_names) / sizeof(*level_names);
+
+	for (unsigned i = 0; i < count; i++) {
 		if (strcmp(name, level_names[i]) == 0) {
 			options->level = i;
 			options->level_name = level_names[i];
 			return;
 		}
 	}
-	fail(EXIT_FATHOM, "--level: '%s' is none of off, job, file, call", name);
+	fail(EXIT_FATHOM, "--level: '%s' is no level; %sthere are off, job, file, call", name,
+	     nearest_text(name, level_names, count));
 }
 
 /* 67108864, 64M, 64MiB, 64MB: all binary but MB, GB… with a B and no i, which are decimal. */
@@ -221,7 +223,8 @@ static const char *parse_collector(const char *word)
 
 	if (!colon || colon == word || colon + 1 == slash || !slash[1])
 		fail(EXIT_FATHOM,
-		     "--collect: '%s' is not HOST:PORT/KEY, as fathom collect prints it", word);
+		     "--collect: '%s' is not HOST:PORT/KEY, as fathom pack --collect prints it",
+		     word);
 	return word;
 }
 
@@ -415,7 +418,8 @@ static const struct {
 	 "the agent asks Ceph's storage daemons (OSDs) on this node what they did, by their admin "
 	 "sockets in DIR (default: /var/run/ceph)",
 	 .take = take_ceph},
-	{"collect", "HOST:PORT/KEY", "the agent sends the node's streams to `fathom collect` there",
+	{"collect", "HOST:PORT/KEY",
+	 "the agent sends the node's streams to `fathom pack --collect` there",
 	 .take = take_collect},
 	{"trace-sink", "forward[=WORDS]",
 	 "the agent ships the node's streams through forwarding servers into few shared files "
@@ -538,12 +542,27 @@ static void take(struct options *options, size_t i, const char *value, enum comm
 		help(command);
 }
 
+/* The long options that are most like this word. */
+static const char *nearest_option(const char *word)
+{
+	const char *names[ROWS];
+	const char *name = word + strspn(word, "-");
+
+	for (size_t i = 0; i < ROWS; i++)
+		names[i] = format_text("--%s", rows[i].name);
+	return nearest_text(format_text("--%.*s", (int)strcspn(name, "="), name), names, ROWS);
+}
+
 static void refuse(const char *command, const char *word)
 {
 	const char letter[] = {'-', (char)optopt, '\0'};
+	const bool short_one = optopt > 0 && optopt < 128;
 
-	fail(EXIT_FATHOM, "%s: no option '%s'; fathom %s --help lists them", command,
-	     optopt > 0 && optopt < 128 ? letter : word, command);
+	if (optopt >= FIRST)
+		fail(EXIT_FATHOM, "%s: --%s takes no value; leave '%s' out", command,
+		     rows[optopt - FIRST].name, strchrnul(word, '='));
+	fail(EXIT_FATHOM, "%s: no option '%s'; %sfathom %s --help lists them", command,
+	     short_one ? letter : word, nearest_option(word), command);
 }
 
 /* argv[0] is the command's name, `run` or `env`. */
