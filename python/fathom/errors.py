@@ -1,6 +1,7 @@
 """What can be wrong, as one line for the user and an exit status."""
 
 import sys
+from collections.abc import Iterable
 
 
 def printable(text: object) -> str:
@@ -14,6 +15,24 @@ def printable(text: object) -> str:
 def install(*extras: str) -> str:
     """The command that brings the packages of these extras of pyproject.toml to this Python, of whatever venv it is."""
     return f"{sys.executable} -m pip install 'fathom-io[{','.join(extras)}]'"
+
+
+def nearest(word: str, known: Iterable[str]) -> list[str]:
+    """Those of the known words that are like it, the most alike first."""
+    from difflib import get_close_matches  # where something is wrong already
+
+    return get_close_matches(word, list(dict.fromkeys(known)), cutoff=0.7)
+
+
+def unknown(what: str, word: str, known: Iterable[str], lists: str = "") -> str:
+    """A line that begins with `what`, of a word that is none of those known: the nearest; without one all of them, or
+    what `lists` them."""
+    names = list(dict.fromkeys(known))
+    like = nearest(word, names)
+    begin = f"{what} '{printable(word)}'"
+    if like:
+        return f"{begin}; is it '{like[0]}'? {lists}".rstrip()
+    return f"{begin}; {lists or 'there are ' + ', '.join(names)}"
 
 
 class FathomError(Exception):

@@ -1,14 +1,42 @@
 """Arguments that several commands take."""
 
 import argparse
+import sys
 from collections.abc import Iterable
+from os import PathLike
 
-from fathom.errors import UsageError
+from fathom.errors import UsageError, printable, unknown
+from fathom.run.directory import newest
 
 
-def add_run(parser: argparse.ArgumentParser) -> None:
-    """The run directory; its suffix may be left out."""
-    parser.add_argument("run", metavar="RUN", help="run directory: NAME or NAME.fathom")
+class Newest(PathLike[str]):
+    """The newest run of the current directory: looked for, and named on stderr, when its path is first used."""
+
+    def __init__(self) -> None:
+        """Of no directory yet: what is wrong with the other arguments comes first."""
+        self._path = ""
+
+    def __fspath__(self) -> str:
+        """Errors: NotARun."""
+        if not self._path:
+            self._path = newest_run()
+        return self._path
+
+
+def newest_run() -> str:
+    """The path of the newest run of this directory, which is named on stderr. Errors: NotARun."""
+    path = str(newest())
+    print(f"fathom: {printable(path)}, the newest run here", file=sys.stderr)
+    return path
+
+
+def add_run(parser: argparse.ArgumentParser, last: bool = False) -> None:
+    """The run directory; its suffix may be left out. `last`: it too, and the newest one here is meant."""
+    if last:
+        what = "run directory: NAME or NAME.fathom (default: the newest one here)"
+        parser.add_argument("run", metavar="RUN", nargs="?", default=Newest(), help=what)
+    else:
+        parser.add_argument("run", metavar="RUN", help="run directory: NAME or NAME.fathom")
 
 
 def add_with_runtime(parser: argparse.ArgumentParser) -> None:
@@ -30,7 +58,7 @@ def positive(word: str) -> int:
 def of_list(what: str, given: str, known: Iterable[str]) -> list[str]:
     """The words of a list with commas. Errors: UsageError for one that is not known; `what`: how that line begins."""
     words, names = given.split(","), dict.fromkeys(known)
-    unknown = next((word for word in words if word not in names), None)
-    if unknown is not None:
-        raise UsageError(f"{what} '{unknown}'; there are {', '.join(names)}")
+    wrong = next((word for word in words if word not in names), None)
+    if wrong is not None:
+        raise UsageError(unknown(what, wrong, names))
     return words

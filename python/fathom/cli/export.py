@@ -25,7 +25,7 @@ from fathom.interop.exports.selected import Part, Selected
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """RUN, the format, the output, the part of the run."""
-    add_run(parser)
+    add_run(parser, last=True)
     lines = "; ".join(f"{name}: {form.what}" for name, form in FORMATS.items())
     parser.add_argument("--to", choices=tuple(FORMATS), metavar="FORMAT", help=lines)
     parser.add_argument(

@@ -20,7 +20,7 @@ from fathom.pages import patterns as view
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """RUN, which files, how much."""
-    add_run(parser)
+    add_run(parser, last=True)
     add_with_runtime(parser)
     parser.add_argument(
         "--files", metavar="GLOB", help="only files whose path, or its last part, is like this"

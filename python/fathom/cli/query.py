@@ -35,15 +35,18 @@ import pyarrow as pa
 import fathom
 from fathom.analysis.latency import language, model
 from fathom.analysis.latency import segment as segments
-from fathom.cli.arguments import add_run, add_with_runtime
-from fathom.errors import UsageError
+from fathom.cli.arguments import Newest, add_run, add_with_runtime
+from fathom.errors import UsageError, nearest, unknown
 from fathom.pages import bars, latency, written
 from fathom.run import cluster, shell
+from fathom.run.directory import find
 from fathom.run.limitations import explain_missing, reads_and_writes
 from fathom.run.store import Run, as_json
 from fathom.text import tables
 from fathom.text.tables import Column, text
 
+#: What a query begins with.
+BEGIN = frozenset(name.partition(" ")[0] for name in model.VIEWS_OF)
 #: Longest calls and requests where nobody says how many.
 TOP = 1000
 
@@ -57,7 +60,7 @@ def whole(word: str) -> int:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """RUN, the question, the part of the run, the form of the answer."""
-    add_run(parser)
+    add_run(parser, last=True)
     add_with_runtime(parser)
     parser.add_argument("words", nargs="*", metavar="QUERY", help="one of the queries above")
     what = parser.add_mutually_exclusive_group()
@@ -186,9 +189,7 @@ def _ask(arguments: argparse.Namespace) -> int:
         bars.check(arguments.plot)
     there = model.VIEWS_OF[query.name]
     if arguments.view is not None and arguments.view not in there:
-        raise UsageError(
-            f"query: no table '{arguments.view}' of this query; there are {', '.join(there)}"
-        )
+        raise UsageError(unknown("query: this query has no table", arguments.view, there))
     top = TOP if arguments.top is None else arguments.top
     with _opened(arguments) as run, explain_missing(run.manifest, reads_and_writes):
         answer = model.answer(run, query, segment, top, _views(arguments))
@@ -231,8 +232,17 @@ def _shell(arguments: argparse.Namespace) -> int:
         return shell.open_shell(opened)
 
 
+def _without_run(arguments: argparse.Namespace) -> None:
+    """A query may begin where RUN stands, unless there is a run of that name."""
+    run = arguments.run
+    if isinstance(run, str) and nearest(run, BEGIN) and not find(run) and not Path(run).exists():
+        arguments.words = [arguments.run, *arguments.words]
+        arguments.run = Newest()
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Prints the rows."""
+    _without_run(arguments)
     if arguments.shell:
         return _shell(arguments)
     if arguments.words:

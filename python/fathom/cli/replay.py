@@ -29,7 +29,7 @@ MOST = 1_000_000  # ranks, and times the size
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """RUN, what is made again and how, and what becomes of it."""
-    add_run(parser)
+    add_run(parser, last=True)
     parser.add_argument(
         "--layer", metavar="LAYER", choices=list(LEVELS),
         help="whose calls are made again: hdf5, mpiio or posix (the highest that the run has in full)",

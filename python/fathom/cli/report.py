@@ -11,6 +11,7 @@ import re
 import sys
 from pathlib import Path
 
+from fathom.cli.arguments import newest_run
 from fathom.errors import FathomError, UsageError
 from fathom.files import replace_text
 from fathom.webapi.answers.session import Runs
@@ -38,7 +39,10 @@ def _seconds(word: str) -> float:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """RUN…, the file, its size, the time it may take."""
     parser.add_argument(
-        "runs", metavar="RUN", nargs="+", help="run directories, to be compared where several"
+        "runs",
+        metavar="RUN",
+        nargs="*",
+        help="run directories, to be compared where several (default: the newest one here)",
     )
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: NAME.html here")
     parser.add_argument(
@@ -73,7 +77,7 @@ def _say(what: str) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Writes the file; stderr says what it does not hold."""
     form = template()
-    runs = Runs(arguments.runs)
+    runs = Runs(arguments.runs or [newest_run()])
     summary = words(runs)
     room = arguments.size - len(form.encode()) - 2 * len(summary.encode()) - 8192
     if room <= 0:

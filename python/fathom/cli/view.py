@@ -27,6 +27,7 @@ from pathlib import Path
 
 import uvicorn
 
+from fathom.cli.arguments import newest_run
 from fathom.codegen.generate.command import text_of
 from fathom.errors import FathomError, UsageError
 from fathom.run import cluster, live
@@ -62,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "runs",
         metavar="RUN",
         nargs="*",
-        help="run directories: NAME or NAME.fathom; searches of fathom tune: NAME.tune",
+        help="run directories: NAME or NAME.fathom (default: the newest one here); searches of fathom tune: NAME.tune",
     )
     parser.add_argument(
         "--generate", metavar="SOURCE", type=Path, nargs="?", const=NO_SOURCE,
@@ -199,10 +200,12 @@ def _first(runs: Runs) -> str:
 def run(arguments: argparse.Namespace) -> int:
     """Serves until it is interrupted."""
     program = _program(arguments)
-    if not arguments.runs and (program is None or arguments.prepare):
-        raise UsageError("view: name a RUN, or --generate [SOURCE] for the form; add --help")
+    if program is not None and arguments.prepare and not arguments.runs:
+        raise UsageError("view: --prepare of which run? name it")
     if arguments.cluster is not None and not arguments.prepare:
         raise UsageError("view: --cluster goes with --prepare: it makes the pictures, and ends")
+    if not arguments.runs and program is None:
+        arguments.runs = [newest_run()]
     searches = [path for path in arguments.runs if Path(path).suffix == SUFFIX]
     runs = Runs(path for path in arguments.runs if path not in searches)
     for path in searches:

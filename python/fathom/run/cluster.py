@@ -29,6 +29,7 @@ import pyarrow.parquet as pq
 
 from fathom.errors import FathomError, RunError, UsageError, install, printable
 from fathom.run import database
+from fathom.run.where import FORMS as FORMS
 
 if TYPE_CHECKING:
     import duckdb
@@ -54,8 +55,6 @@ RANKS = (
     "select list(process order by process) as processes, sum(events) as events from processes"
     " group by coalesce(rank, -1 - process::bigint) order by min(process)"
 )
-FORMS = "local, local:WORKERS, a scheduler's HOST:PORT, or its scheduler file (.json)"
-
 
 #: What Dask raises where its scheduler does not answer any more.
 GONE = ("CommClosedError", "FutureCancelledError", "FuturesCancelledError", "CancelledError")

@@ -1,6 +1,7 @@
 """A run directory as a user names it, and the engine at work on it. Without DuckDB and
 Arrow: commands that read no table start at once."""
 
+import contextlib
 import subprocess
 from os import PathLike
 from pathlib import Path
@@ -10,6 +11,7 @@ from fathom.run import paths
 from fathom.run.logs import run_of
 
 SUFFIX = ".fathom"
+MOST = 5  # runs that are named where one is not there
 STDERR = 2  # as a descriptor: in a notebook sys.stderr has none
 
 
@@ -28,7 +30,47 @@ def resolve(path: str | PathLike[str]) -> Path:
         raise NotARun(
             f"{printable(given)} is no run directory: it has neither run.json nor streams"
         )
-    raise NotARun(f"{printable(given)}: there is no such run directory")
+    raise NotARun(f"{printable(given)}: there is no such run directory{_others(given)}")
+
+
+def _others(given: Path) -> str:
+    """What else is where this run was looked for, the most alike first."""
+    from difflib import SequenceMatcher  # where something is wrong already
+
+    logs = sorted(given.parent.glob("*.darshan"))
+    names = [one.name.removesuffix(SUFFIX) for one in (*runs_in(given.parent), *logs)]
+    wanted = given.name.removesuffix(SUFFIX)
+    names.sort(key=lambda name: -SequenceMatcher(None, name, wanted).ratio())
+    listed = ", ".join(printable(given.with_name(name)) for name in names[:MOST])
+    if not listed:
+        return ""
+    return f"; runs here: {listed}{', …' if len(names) > MOST else ''}"
+
+
+def runs_in(folder: Path) -> list[Path]:
+    """The run directories in this one, those made last first."""
+    made = {one: _made(one) for one in folder.glob(f"*{SUFFIX}")}
+    return sorted((one for one in made if made[one]), key=lambda one: (-made[one], one.name))
+
+
+def _made(directory: Path) -> int:
+    """When, in nanoseconds; 0: it is no run."""
+    for name in ("run.json", "streams"):
+        with contextlib.suppress(OSError):
+            return (directory / name).stat().st_mtime_ns
+    return 0
+
+
+def newest() -> Path:
+    """The run in the current directory that was made last. Errors: NotARun if there is none, or no last one."""
+    runs = runs_in(Path())
+    if not runs:
+        raise NotARun(
+            "which run? There is none here; name one, or record one: fathom run -- PROGRAM"
+        )
+    if len(runs) > 1 and _made(runs[0]) == _made(runs[1]):
+        raise NotARun(f"which run? {runs[0]} and {runs[1]} are of one moment; name one")
+    return runs[0]
 
 
 def _is_utf8(path: Path) -> bool:
