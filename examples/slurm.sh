@@ -19,7 +19,7 @@ $launch "$@" || status=$?
 # What killed ranks left in the memory of their nodes; nothing to do after a clean end. Not itself to be recorded.
 unset LD_PRELOAD
 if [ "$status" -ne 0 ] && [ "${launch%% *}" = srun ]; then
-	srun --ntasks-per-node=1 fathom recover "$name"
+	srun --ntasks-per-node=1 fathom pack --recover "$name"
 fi
 fathom pack "$name"
 fathom show "$name" >"$name.txt"

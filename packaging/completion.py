@@ -13,8 +13,10 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 
-from fathom.__main__ import COMMANDS, Parser
+from fathom.cli.commands import COMMANDS, HELP
+from fathom.cli.parser import Parser
 from fathom.run.filter import LEVELS
 
 NATIVE = ("run", "env")
@@ -63,6 +65,12 @@ def _words(choices: object) -> tuple[str, ...]:
 
 def _of_parser(command: Command) -> None:
     module = importlib.import_module(f"fathom.cli.{command.name}")
+    _of_module(command, module)
+    for verb in getattr(module, "VERBS", ()):
+        _of_module(command, importlib.import_module(f"fathom.cli.{command.name}_{verb}"))
+
+
+def _of_module(command: Command, module: ModuleType) -> None:
     parser = Parser(prog=f"fathom {command.name}")
     module.add_arguments(parser)
     for action in parser._actions:
@@ -70,6 +78,8 @@ def _of_parser(command: Command) -> None:
         names, words = tuple(action.option_strings), _words(action.choices)
         if action.help == argparse.SUPPRESS:
             continue
+        if set(names) & {name for option in command.options for name in option.names}:
+            continue  # of another of its verbs
         if names:
             command.options.append(Option(names, what, action.nargs != 0, _kind(action), words))
         elif words and not command.words:
@@ -102,6 +112,8 @@ def commands(fathom: Path) -> Iterator[Command]:
         else:
             _of_parser(command)
         yield command
+    for name, what in HELP.items():
+        yield Command(name, what, words=(*COMMANDS, "--all") if name == "help" else ())
 
 
 def _quoted(text: str) -> str:

@@ -12,7 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from fathom import __version__
-from fathom.__main__ import COMMANDS, EPILOG
+from fathom.cli.commands import COMMANDS, EPILOG
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 

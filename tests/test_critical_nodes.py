@@ -99,7 +99,17 @@ def test_one_rank_of_an_attached_job_is_followed(tmp_path: Path) -> None:
 @pytest.mark.full
 def test_nodes_that_share_no_directory_agree_at_the_collector(tmp_path: Path) -> None:
     run = tmp_path / "run.fathom"
-    words = [paths.FATHOM, "collect", "-o", run, "--nodes", "2", "--listen", "127.0.0.1:0"]
+    words = [
+        paths.FATHOM,
+        "pack",
+        "--collect",
+        "-o",
+        run,
+        "--nodes",
+        "2",
+        "--listen",
+        "127.0.0.1:0",
+    ]
     collector = subprocess.Popen([str(word) for word in words], stdout=subprocess.PIPE, text=True)
     try:
         assert collector.stdout is not None

@@ -531,7 +531,7 @@ def test_more_programs(tmp_path: Path, mpi: str, place: str, name: str, words: l
     ("words", "says"),
     [
         ([], "--to is missing; there are otf2"),
-        (["--to", "otfx"], "invalid choice: 'otfx' (choose from "),
+        (["--to", "otfx"], "--to: no 'otfx'; is it 'otf2'?"),
         (["--to", "otf2", "--layers", "hdf6"], "no call fits --layers; there are fathom, hdf5"),
         (["--to", "otf2", "--ranks", "7"], "no call fits --ranks; there are 0-3"),
         (["--to", "otf2", "--ranks", "x"], "--ranks='x': numbers are expected, as 0-63:8,70"),

@@ -169,7 +169,7 @@ def test_one_file(tmp_path: Path) -> None:
 
 @contextmanager
 def collector(run: Path, *words: object) -> Iterator[tuple[str, Any]]:
-    command = [paths.FATHOM, "collect", "-o", run, *words]
+    command = [paths.FATHOM, "pack", "--collect", "-o", run, *words]
     process = subprocess.Popen(
         [str(word) for word in command],
         stdout=subprocess.PIPE,

@@ -10,8 +10,10 @@ from collections.abc import Iterator
 from functools import cache
 
 import pytest
-from fathom.__main__ import COMMANDS, Parser, _apart
+from fathom.__main__ import _apart
 from fathom.analysis.latency import language
+from fathom.cli.commands import COMMANDS
+from fathom.cli.parser import Parser
 from fathom.errors import FathomError
 from harness import offered, paths
 
@@ -38,6 +40,9 @@ def parser_of(command: str) -> argparse.ArgumentParser:
 def wrong(words: list[str]) -> str:
     """What is not so of a command of the page, or nothing. The program's words behind `--` are its own."""
     command, *rest = words
+    if command == "list":
+        what, *rest = rest
+        return " ".join(parser_of(f"list_{what}").parse_known_args(rest)[1])
     own = [word for word in _apart(rest)[0] if word != "…"]
     if command not in COMMANDS:
         return f"no command {command}"

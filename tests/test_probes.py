@@ -212,7 +212,7 @@ def test_a_mistake_is_one_line_with_file_row_and_key(
     assert done.stderr.count("\n") == 1
     assert done.stderr.startswith(f"fathom: {wrong}: {says}"), done.stderr
     assert not run.exists()
-    assert fathom(cache, "probes", "check", wrong).returncode == 3
+    assert fathom(cache, "list", "probes", "check", wrong).returncode == 3
 
 
 def test_a_wrong_prototype_is_found_by_the_header(cache: Path, tmp_path: Path) -> None:
@@ -220,11 +220,11 @@ def test_a_wrong_prototype_is_found_by_the_header(cache: Path, tmp_path: Path) -
     text = (SOURCES / "store.toml").read_text()
     wrong.write_text(text.replace("int writable", "long writable"))
     flags = f"--cflags=-I{SOURCES}"
-    done = fathom(cache, "probes", "check", wrong, flags)
+    done = fathom(cache, "list", "probes", "check", wrong, flags)
     assert done.returncode == 3
     assert done.stderr.startswith(f"fathom: {wrong}: store_open args: the C compiler says: ")
     assert "incompatible pointer type" in done.stderr
-    good = fathom(cache, "probes", "check", SOURCES / "store.toml", flags)
+    good = fathom(cache, "list", "probes", "check", SOURCES / "store.toml", flags)
     assert good.returncode == 0
     assert good.stdout == f"{SOURCES}/store.toml: 8 functions, as in store.h\n"
 
@@ -244,7 +244,7 @@ def test_the_examples_compile(name: str, cache: Path) -> None:
     file = EXAMPLES / f"{name}.toml"
     if name == "silo" and not Path("/usr/include/silo.h").exists():
         pytest.skip("needs silo.h: libsilo-dev is not installed")
-    done = fathom(cache, "probes", "check", file)
+    done = fathom(cache, "list", "probes", "check", file)
     assert (done.returncode, done.stderr) == (0, "")
     functions = re.search(r": (\d+) functions", done.stdout)
     assert functions
@@ -254,7 +254,7 @@ def test_the_examples_compile(name: str, cache: Path) -> None:
 @pytest.mark.parametrize("name", ["cephfs", "gluster", "pvfs2"])
 def test_catalogs_of_servers_can_be_built(cache: Path, name: str) -> None:
     file = paths.ROOT / "catalog" / "probes" / "servers" / f"{name}.toml"
-    done = fathom(cache, "probes", "check", file)
+    done = fathom(cache, "list", "probes", "check", file)
     assert (done.returncode, done.stderr) == (0, "")
 
 

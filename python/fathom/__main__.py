@@ -1,75 +1,18 @@
 """`fathom`: one module of `fathom.cli` per command."""
 
-import argparse
 import importlib
 import os
 import sys
 from collections.abc import Sequence
 from types import ModuleType
-from typing import NoReturn
 
 from fathom import __version__
-from fathom.errors import FathomError, UsageError, printable
+from fathom.cli.commands import COMMANDS, help_text
+from fathom.cli.commands import HELP as OTHERS
+from fathom.errors import FathomError, UsageError, printable, unknown
 from fathom.text.ascii import tolerate
 
-# In the order a user meets them; what each does is the first line of its module.
-COMMANDS = {
-    "run": "run a program and record its I/O",
-    "attach": "record programs that run already",
-    "detach": "end that; the programs run on",
-    "select": "change what is recorded of a run, while it runs",
-    "cc": "link a static program so that it can be recorded",
-    "env": "print the environment that records, for batch scripts",
-    "show": "one page: where the I/O time of a run went",
-    "view": "a run in a web browser: when, where, which call, through all layers",
-    "top": "what a run does right now, while it runs",
-    "report": "one HTML file with a run's pictures, to mail and to keep",
-    "landscape": "many runs in one table: which I/O, how long, by whom, what, when",
-    "replay": "make the I/O of a run again, without its program; or write it as C",
-    "study": "record many runs by a plan: ranks, servers, values, programs at once",
-    "diff": "two runs side by side: what takes more or less time, what was set otherwise",
-    "patterns": "how data are spread over ranks: BLOCK, CYCLIC, …; how files are used",
-    "query": "how long calls took in which layer and server; a run's tables by SQL",
-    "pack": "make a run's tables from its streams; join parts; one file",
-    "export": "a run, or a part of it, for other tools: OTF2, Perfetto, CTF, Parquet",
-    "import": "make a run of a log of Darshan, strace, DFTracer or Recorder",
-    "collect": "take what agents of other nodes send",
-    "recover": "save what killed processes left in shared memory",
-    "forward": "servers that do a program's I/O on the real file system",
-    "generate": "parallel I/O code from hints: checked, planned, explained, written",
-    "doctor": "what will not work here, and why",
-    "probes": "list what Fathom can see",
-    "knobs": "list what can be set, and what is alive here",
-    "tune": "search for the settings with which a program is fastest",
-}
-EPILOG = """examples:
-  fathom run -- mpiexec -n 4 ./s3d 200 200 200
-  fathom show s3d.1
-  fathom query s3d.1 --sql "select op, sum(bytes) as bytes from counters group by op"
-"""
-
-
-class Parser(argparse.ArgumentParser):
-    """argparse, but a mistake is one line."""
-
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{self.prog.partition(' ')[2] or 'fathom'}: {message}; add --help")
-
-
-def _main_parser() -> Parser:
-    lines = [f"  {name:9} {what}" for name, what in COMMANDS.items()]
-    parser = Parser(
-        prog="fathom",
-        usage="fathom COMMAND [options]",
-        description="Shows where the I/O time of a parallel program goes.\n\ncommands:\n"
-        + "\n".join(lines),
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        add_help=True,
-    )
-    parser.add_argument("--version", action="version", version=f"fathom {__version__}")
-    parser.add_argument("command", help=argparse.SUPPRESS)
-    return parser
+HELP, VERSION = ("help", "-h", "--help"), ("version", "-V", "--version")
 
 
 def _module(command: str) -> ModuleType:
@@ -87,34 +30,78 @@ def _apart(words: list[str]) -> tuple[list[str], list[str]]:
     return words[:at], words[at + 1 :]
 
 
+def _help(words: list[str]) -> int:
+    """`fathom help`, of all or of one command."""
+    if not words or words[0] in OTHERS or words == ["--all"]:
+        print(help_text(every=words == ["--all"]), end="")
+        return 0
+    if words[0].startswith("-"):
+        raise UsageError(unknown("help: no option", words[0], ["--all"]))
+    return _answer([*words, "--help"])
+
+
+def _no_command(word: str) -> str:
+    """What to say of it: perhaps it is a run, or a program."""
+    if word.startswith("-"):
+        return unknown("no option", word, (*HELP[1:], *VERSION[1:]), "fathom help")
+    from pathlib import Path
+
+    begin = f"no command '{printable(word)}'"
+    if Path(f"{word.removesuffix('.fathom')}.fathom").is_dir():
+        return f"{begin}, but a run; fathom show {printable(word)}"
+    if Path(word).is_file() and os.access(word, os.X_OK):
+        return f"{begin}, but a program; fathom run -- {printable(word)}"
+    return unknown("no command", word, (*COMMANDS, *OTHERS), "fathom help lists them")
+
+
+def _answer(words: list[str]) -> int:
+    """Does what the words say; its status."""
+    if not words:
+        print(help_text(), end="", file=sys.stderr)
+        return UsageError.status
+    name, *own = words
+    if name in HELP:
+        return _help(own)
+    if name in VERSION:
+        print(f"fathom {__version__}")
+        return 0
+    if name not in COMMANDS:
+        raise UsageError(_no_command(name))
+    module = _module(name)
+    if hasattr(module, "hand_over"):
+        module.hand_over(own)
+    if own and own[0] in getattr(module, "VERBS", ()):
+        verb = own.pop(0)
+        name, module = f"{name} {verb}", _module(f"{name}_{verb}")
+    return _run(name, module, own)
+
+
+def _run(name: str, module: ModuleType, own: list[str]) -> int:
+    import argparse  # help is there without it
+
+    from fathom.cli.parser import Parser
+
+    parser = Parser(
+        prog=f"fathom {name}",
+        description=module.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    module.add_arguments(parser)
+    given = argparse.Namespace()
+    if hasattr(module, "PROGRAM"):
+        own, given.program = _apart(own)
+    # A query's words may stand before, behind and between options.
+    status: int = module.run(parser.read(own, given, mixed=name == "query"))
+    return status
+
+
 def main(words: Sequence[str] | None = None) -> int:
     """Runs one command; its exit status: 0, 1 findings over a limit, 2 usage, 3 data."""
     arguments = list(sys.argv[1:] if words is None else words)
     for stream in (sys.stdout, sys.stderr):
         tolerate(stream)
     try:
-        if not arguments:
-            _main_parser().print_help(sys.stderr)
-            return 2
-        if arguments[0] not in COMMANDS:
-            if not arguments[0].startswith("-"):
-                raise UsageError(f"no command '{arguments[0]}'; there are {', '.join(COMMANDS)}")
-            _main_parser().parse_args(arguments)
-        module = _module(arguments[0])
-        if hasattr(module, "hand_over"):
-            module.hand_over(arguments[1:])
-        parser = Parser(
-            prog=f"fathom {arguments[0]}",
-            description=module.__doc__,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        module.add_arguments(parser)
-        # A query's words may stand before, behind and between options.
-        parse = parser.parse_intermixed_args if arguments[0] == "query" else parser.parse_args
-        own, given = arguments[1:], argparse.Namespace()
-        if hasattr(module, "PROGRAM"):
-            own, given.program = _apart(own)
-        status: int = module.run(parse(own, given))
+        status = _answer(arguments)
         sys.stdout.flush()
         return status
     except FathomError as error:

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fathom.__main__ import COMMANDS, main
+from fathom.__main__ import main
+from fathom.cli.commands import COMMANDS
 from schema import counters_of, write_run
 
 Captured = pytest.CaptureFixture[str]
@@ -104,7 +105,7 @@ def test_wrong_input_is_one_line(capsys: Captured, tmp_path: Path, run_directory
     assert "whole number" in refused(capsys, 2, "show", run_directory, "--top", "0")
     assert "no such run directory" in refused(capsys, 3, "show", tmp_path / "gone")
     assert "is no run directory" in refused(capsys, 3, "show", tmp_path)
-    assert "no layer 'x'" in refused(capsys, 2, "probes", "--layers", "x")
+    assert "no layer 'x'" in refused(capsys, 2, "list", "probes", "--layers", "x")
     assert "no such executable" in refused(capsys, 2, "doctor", str(tmp_path / "gone"))
 
 
@@ -174,7 +175,7 @@ def test_every_command_explains_itself(capsys: Captured) -> None:
 
 
 def test_probes_and_doctor_print_tables(capsys: Captured) -> None:
-    status, out, _ = fathom(capsys, "probes", "--layers", "posix", "--json")
+    status, out, _ = fathom(capsys, "list", "probes", "--layers", "posix", "--json")
     assert status == 0
     assert "pwrite64" in next(row["symbols"] for row in json.loads(out) if row["op"] == "pwrite")
     _, out, _ = fathom(capsys, "doctor", "/bin/true", "--json")
@@ -209,7 +210,7 @@ APART = {"--by", "--check", "--fail-over", "--level", "--output"}
 def test_options_agree_over_commands() -> None:
     """One name takes one kind of value, and has the same short form."""
     kinds: dict[str, set[Any]] = {}
-    for name in COMMANDS:
+    for name in (*COMMANDS, "list_probes", "list_knobs"):
         module = importlib.import_module(f"fathom.cli.{name}")
         if not hasattr(module, "add_arguments"):
             continue  # the native command's

@@ -11,7 +11,7 @@ from fathom.analysis import Source as AnySource
 from fathom.cache import files as cache_files
 from fathom.cache import statements
 from fathom.cache.statements import CachedStatements
-from fathom.cli import pack
+from fathom.cli import pack_tables
 from fathom.pages import page
 
 ROWS = pa.table({"layer": ["posix", None], "time": [1, 2**62], "bins": [[[1, 2]], []]})
@@ -101,8 +101,8 @@ def printed(source: AnySource, capsys: pytest.CaptureFixture[str]) -> str:
 def test_the_page_of_a_packed_run_is_there_and_says_what_its_tables_say(
     run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(pack, "LARGE", 0)
-    pack._ask_page(fathom.open(run))
+    monkeypatch.setattr(pack_tables, "LARGE", 0)
+    pack_tables.ask_page(fathom.open(run))
     capsys.readouterr()
     page_text = printed(CachedStatements(Nobody(), run), capsys)
     assert page_text == printed(fathom.open(run), capsys) and "Layers" in page_text

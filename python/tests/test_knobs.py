@@ -210,9 +210,9 @@ def test_bad_xml_is_refused_in_one_line(text: str, line: str) -> None:
 
 
 def test_the_command_lists_what_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["knobs", "--csv", "--layers", "lustre"]) == 0
+    assert main(["list", "knobs", "--csv", "--layers", "lustre"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("knob,here,route")
     assert all("not tried here" in line for line in lines[1:])
-    assert main(["knobs", "no_such"]) == 2
+    assert main(["list", "knobs", "no_such"]) == 2
     assert "no knob 'no_such'" in capsys.readouterr().err

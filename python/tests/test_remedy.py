@@ -78,7 +78,7 @@ def verdict(name: str) -> Verdict:
     ("key", "proved", "verify", "why"),
     [
         ("romio.cb_nodes", "alive", "none", ""), ("ompio.collective_buffering", "inverted", "none", ""),
-        ("romio.cb_nodes", None, "none", "not known to be alive here: fathom knobs --prove romio.cb_nodes"),
+        ("romio.cb_nodes", None, "none", "not known to be alive here: fathom list knobs --prove romio.cb_nodes"),
         ("romio.striping_factor", "dead", "none", "does nothing here: the drivers UFS and NFS drop it"),
         ("ompio.fbtl_posix_write_datasieving", None, "none", ""),  # no proof is possible, and the runs will tell
         ("hdf5.dxpl_mpio", "alive", "none", "write {out}"), ("hdf5.dxpl_mpio", "alive", "checksum", ""),

@@ -94,13 +94,14 @@ static const char *cache_path(const struct sum *sum)
 static char **words_of(const char *probes, const char *out)
 {
 	char *rest = format_text("%s", probes), *word;
-	size_t count = 2;
-	char **words = calloc(strlen(probes) + 8, sizeof(*words));
+	size_t count = 3;
+	char **words = calloc(strlen(probes) + 9, sizeof(*words));
 
 	if (!words)
 		fail(EXIT_FATHOM, "out of memory");
-	words[0] = "probes";
-	words[1] = "build";
+	words[0] = "list";
+	words[1] = "probes";
+	words[2] = "build";
 	while ((word = strsep(&rest, ":")))
 		words[count++] = word;
 	words[count++] = "--output";

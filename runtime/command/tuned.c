@@ -34,7 +34,7 @@ const char *tuned_path(const struct run *run)
 
 __attribute__((noreturn)) static void compile_exec(const struct run *run)
 {
-	char *words[] = {"knobs", "--apply", (char *)run->options.tuned, NULL};
+	char *words[] = {"list", "knobs", "--apply", (char *)run->options.tuned, NULL};
 
 	unsetenv("FATHOM_RUN");
 	python_exec(words);

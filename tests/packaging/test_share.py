@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from fathom import __version__
-from fathom.__main__ import COMMANDS
+from fathom.cli.commands import COMMANDS
 from harness import needs, offered, paths
 
 PACKAGING = paths.ROOT / "packaging"
@@ -83,6 +83,7 @@ class Terminal:
 #: What is typed, and the line that it becomes.
 TYPED = {
     "fathom qu\t": "fathom query ",
+    "fathom help lands\t": "fathom help landscape ",
     "fathom landscape --base\t": "fathom landscape --baseline ",
     "fathom run --level j\t": "fathom run --level job ",
     "fathom env --tuna\t": "fathom env --tunable ",

@@ -53,14 +53,14 @@ def test_more_aggregators_are_found_where_each_process_has_a_limited_rate(tmp_pa
 def test_without_a_space_it_is_what_is_proved_alive(tmp_path: Path) -> None:
     cache = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     subprocess.run(
-        [paths.FATHOM, "knobs", "--prove", "romio.cb_nodes", "romio.striping_factor", "ompio.cb_nodes"],
+        [paths.FATHOM, "list", "knobs", "--prove", "romio.cb_nodes", "romio.striping_factor", "ompio.cb_nodes"],
         env={**os.environ, **runner.STACK_ENV, **cache}, check=True, capture_output=True, timeout=300,
     )  # fmt: skip
     _, trials, messages = tune(
         tmp_path, "--objective", "rate", "--trials", "2", "--finalists", "1", env=cache
     )
     assert {name for one in trials for name in one["settings"]} == {"romio.cb_nodes"}
-    assert "not proved here, so left out: fathom knobs --prove" in messages
+    assert "not proved here, so left out: fathom list knobs --prove" in messages
     assert (tmp_path / "s.tune" / "trials").is_dir()
     seeds = [one["settings"]["romio.cb_nodes"] for one in trials if one["stage"] == "search"]
     assert seeds[:2] == [None, 4]

@@ -261,8 +261,8 @@ def test_a_knob_is_proved_by_its_effect(
 ) -> None:
     needs.require(needs.of_mpi("ompio" if stack == "ompio" else "mpich"))
     env = {"XDG_CACHE_HOME": str(tmp_path)}
-    done = fathom("knobs", "--prove", knob, env=env)
+    done = fathom("list", "knobs", "--prove", knob, env=env)
     line = next(line for line in done.stdout.splitlines() if line.split()[1] == stack)
     assert line.split()[2] == f"{verdict}:", done.stdout + done.stderr
-    listed = fathom("knobs", "--csv", knob, env=env)
+    listed = fathom("list", "knobs", "--csv", knob, env=env)
     assert f"{verdict} (" in listed.stdout

@@ -1,4 +1,4 @@
-//! What a node's agent and a collector say to each other: `docs/commands/collect.md`, "Protocol". Everything here
+//! What a node's agent and a collector say to each other: `docs/collection.md`. Everything here
 //! takes bytes and gives messages or a reason; no input panics or asks for more memory than it is long.
 
 use std::io::{self, Read, Write};

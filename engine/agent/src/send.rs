@@ -38,7 +38,7 @@ impl std::str::FromStr for Target {
 		let (address, key) = word.split_once('/').unwrap_or((word, ""));
 		let port = address.rsplit_once(':').and_then(|(_, port)| port.parse::<u16>().ok());
 		if port.is_none() || key.is_empty() {
-			return Err("not HOST:PORT/KEY, as `fathom collect` prints it".into());
+			return Err("not HOST:PORT/KEY, as `fathom pack --collect` prints it".into());
 		}
 		Ok(Target { address: address.to_owned(), key: key.to_owned() })
 	}

@@ -389,7 +389,7 @@ impl Ship {
 		}
 		match (&self.spool, &self.own) {
 			(None, _) => {
-				text += "; the rest stays in this node's memory: fathom recover brings it in"
+				text += "; the rest stays in this node's memory: fathom pack --recover brings it in"
 			}
 			(_, Some((name, _))) => text += &format!("; the rest is in sink/{name}"),
 			_ => {}

@@ -30,7 +30,7 @@ SAFETY: Mapping[str, str] = {
 TYPES = ("bytes", "int", "choice", "text")
 #: C types of HDF5's setters -> printf-like class of the value.
 C_TYPES = ("int", "unsigned", "size_t", "hsize_t", "hbool_t", "double", "dims")
-#: What `fathom knobs --prove` looks at.
+#: What `fathom list knobs --prove` looks at.
 SHOWN: Mapping[str, str] = {
     "writes": "number of writes below MPI-IO",
     "reads": "number of reads below MPI-IO",

@@ -1,10 +1,14 @@
-"""fathom pack: make a run's tables, join the parts of its nodes, make it one file.
+"""fathom pack: make a run's tables, bring in its parts from other nodes, make it one file.
 
 Every reader packs when it has to; this does it beforehand, or anew. Of nodes without a common file system, each
-has a part of the run: named one after another they become one.
+has a part of the run: named one after another they become one; or --collect takes them while the job runs. Its first
+line is what `fathom run` on the nodes has to be told: `--collect HOST:PORT/KEY`, or the same in FATHOM_COLLECT.
+--recover brings in what killed processes left in the shared memory of the node that it is called on.
 
 examples:
   fathom pack s3d.1
+  fathom pack --collect -o s3d --nodes 2
+  srun --ntasks-per-node=1 fathom pack --recover s3d
   fathom pack node1/s3d node2/s3d -o s3d
   fathom pack s3d --one-file s3d.zip
   fathom pack s3d.1 --cluster scheduler.json    # by the workers of a Dask cluster, on the job's nodes
@@ -12,29 +16,23 @@ examples:
 
 import argparse
 import shutil
-import sys
-import time
+import subprocess
 from pathlib import Path
 
-import fathom
-from fathom.cache.statements import CachedStatements
-from fathom.cli.arguments import add_run
-from fathom.errors import DamagedRun, UsageError
-from fathom.pages import page
-from fathom.run import cluster, onefile, packing
+from fathom.cli.arguments import add_run, positive
+from fathom.errors import DamagedRun, FathomError, UsageError
+from fathom.run import paths
 from fathom.run.directory import engine, resolve, to_make
-from fathom.run.store import Run, streams_lost
-from fathom.webapi.tiles import build as tiles
-
-#: Calls from which on the page takes so long that it is worked out beforehand.
-LARGE = 1_000_000
+from fathom.run.where import FORMS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """RUN, parts of other nodes, and what to make of it all."""
-    add_run(parser)
+    add_run(parser, last=True)
     parser.add_argument("parts", nargs="*", metavar="PART", help="the run's parts of other nodes")
-    parser.add_argument("-o", "--output", metavar="NAME", help="join into this run, not into RUN")
+    parser.add_argument(
+        "-o", "--output", metavar="NAME", help="join, or collect, into this run, not into RUN"
+    )
     parser.add_argument("--one-file", type=Path, metavar="FILE", help="the run as one file")
     parser.add_argument(
         "--force",
@@ -44,42 +42,71 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cluster",
         metavar="WHERE",
-        help=f"by the workers of a Dask cluster, a share of the processes each: {cluster.FORMS}",
+        help=f"by the workers of a Dask cluster, a share of the processes each: {FORMS}",
     )
+    nodes = parser.add_argument_group("of nodes that are given back, or share no file system")
+    what = nodes.add_mutually_exclusive_group()
+    what.add_argument(
+        "--recover", action="store_true", help="only save what killed processes left on this node"
+    )
+    what.add_argument(
+        "--collect", action="store_true", help="take what the nodes' agents send, into -o NAME"
+    )
+    nodes.add_argument(
+        "--listen", metavar="[ADDRESS:]PORT", help="of --collect (default: any port, all addresses)"
+    )
+    nodes.add_argument(
+        "--nodes", type=positive, metavar="N",
+        help="of --collect: end when as many have sent all (default: go on)",
+    )  # fmt: skip
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Joins, packs unless the tables are up to date, writes the file."""
-    if arguments.output and not arguments.parts:
-        raise UsageError("pack: -o NAME is for joining: name the run's parts of other nodes too")
+    """Joins, packs unless the tables are up to date, writes the file; or recovers, or collects."""
+    _check(arguments)
+    if arguments.collect:
+        return _collect(to_make(arguments.output), arguments.listen or "0", arguments.nodes)
+    if arguments.recover:
+        engine("recover", str(resolve(arguments.run)))
+        return 0
     directory = _joined(arguments) if arguments.parts else resolve(arguments.run)
-    if not arguments.force and streams_lost(directory):
-        raise DamagedRun(
-            f"{directory}: streams that its tables were made of are gone; "
-            "--force makes tables of what is left"
-        )
-    words = ["--force"] if arguments.force else []
-    if arguments.cluster is None:
-        engine("pack", *words, str(directory))
-        tiles.ensure(directory / "tables")
-    else:
-        with cluster.workers(arguments.cluster) as workers:
-            packing.pack(directory, words, workers)
-            tiles.ensure(directory / "tables", workers=workers)
-    _ask_page(fathom.open(directory))
+
+    from fathom.cli import pack_tables  # with all that reads tables; nodes do without
+
+    pack_tables.pack(directory, arguments.force, arguments.cluster)
     if arguments.one_file:
-        onefile.write(fathom.open(directory).path, arguments.one_file)
+        pack_tables.write_one_file(directory, arguments.one_file)
     return 0
 
 
-def _ask_page(packed: Run) -> None:
-    """What the page of a large run says takes long, so it is worked out here and kept."""
-    if packed.sql("select events from runs")["events"][0].as_py() < LARGE:
-        return
-    began = time.monotonic()
-    statements = CachedStatements(packed, packed.path)
-    page.ask(page.compute(packed.name, packed.manifest, statements, None, lambda: None))
-    print(f"fathom: page worked out in {time.monotonic() - began:.1f} s", file=sys.stderr)
+def _check(arguments: argparse.Namespace) -> None:
+    """What goes together. Errors: UsageError."""
+    given = [name for name in ("one_file", "force", "cluster") if getattr(arguments, name)]
+    if arguments.collect:
+        if not arguments.output:
+            raise UsageError("pack: --collect into which run? add -o NAME")
+        if isinstance(arguments.run, str):
+            raise UsageError(f"pack: --collect makes a run; leave {arguments.run} out")
+    elif arguments.listen is not None or arguments.nodes:
+        raise UsageError("pack: --listen and --nodes go with --collect")
+    if arguments.recover and (arguments.parts or arguments.output):
+        raise UsageError("pack: --recover goes with one RUN")
+    if given and (arguments.collect or arguments.recover):
+        one = "collect" if arguments.collect else "recover"
+        raise UsageError(f"pack: --{one} makes no tables; leave --{given[0].replace('_', '-')} out")
+    if arguments.output and not (arguments.parts or arguments.collect):
+        raise UsageError("pack: -o NAME is for joining: name the run's parts of other nodes too")
+
+
+def _collect(into: Path, listen: str, nodes: int | None) -> int:
+    """Runs the engine, whose first line goes to stdout, until it ends."""
+    address = listen if ":" in listen else f"0.0.0.0:{listen}"
+    command = [str(paths.engine()), "collect", str(into), "--listen", address]
+    command += ["--nodes", str(nodes)] if nodes else []
+    try:
+        return subprocess.call(command)
+    except OSError as error:
+        raise FathomError(f"{command[0]}: {error.strerror}") from error
 
 
 def _joined(arguments: argparse.Namespace) -> Path:

@@ -81,7 +81,9 @@ def show(knobs: Sequence[Knob], form: str, details: bool) -> None:
 def prove_all(knobs: Sequence[Knob], again: bool, as_json: bool) -> int:
     """Proves them. One line a verdict; exit status 1 when a proof could not be made."""
     if not any(provable(knob) for knob in knobs):
-        raise UsageError("knobs --prove: none of these can be proved on the stacks of this machine")
+        raise UsageError(
+            "list knobs --prove: none of these can be proved on the stacks of this machine"
+        )
     verdicts = []
     for knob, verdict in prove(knobs, again):
         verdicts.append(verdict)

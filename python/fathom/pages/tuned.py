@@ -62,5 +62,7 @@ def words(page: Page) -> list[str]:
             if (verdict := proofs.of(by_name[name], stack)) and verdict.verdict == "dead"
         ]
         if dead:
-            remarks.append(f"{name}: no effect on {', '.join(dead)}, by fathom knobs --prove here")
+            remarks.append(
+                f"{name}: no effect on {', '.join(dead)}, by fathom list knobs --prove here"
+            )
     return remarks

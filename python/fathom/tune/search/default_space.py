@@ -112,7 +112,7 @@ def space(run: Run, program: Sequence[str], limits: Limits) -> tuple[Space, list
             dimensions.append(Dimension(knob.key, knob.key, (None, *choices), {}, dict(beside)))
     lines = []
     if unproved:
-        lines = [f"not proved here, so left out: fathom knobs --prove {' '.join(unproved)}"]
+        lines = [f"not proved here, so left out: fathom list knobs --prove {' '.join(unproved)}"]
     if not dimensions:
         why = f"; {lines[0]}" if lines else ""
         raise UsageError(

@@ -214,7 +214,7 @@ def _dimension(where: str, table: Any) -> Dimension:
             raise UsageError(f"{where}: no key '{key}'; there are {', '.join(KEYS)}")
     knob = catalog().get(table["knob"])
     if knob is None:
-        raise UsageError(f"{where}: no knob '{table['knob']}'; fathom knobs lists them")
+        raise UsageError(f"{where}: no knob '{table['knob']}'; fathom list knobs lists them")
     values = table.get("values")
     if not isinstance(values, list) or not values:
         raise UsageError(f"{where}: {knob.key}: its values? write values = [1, 2, 4]")

@@ -212,7 +212,7 @@ def _given(data: Any) -> Given:
     """A setting that a settings file may have: what comes from elsewhere is put into programs here."""
     knob = catalog().get(_text(data["knob"]))
     if knob is None:
-        raise ValueError(f"no knob '{data['knob']}'; fathom knobs lists them")
+        raise ValueError(f"no knob '{data['knob']}'; fathom list knobs lists them")
     given = Given(
         knob.key, data["value"], dict(data["beside"]), _text(data["dataset"]),
         _flag(data["launch"]), _flag(data["layout"]),

@@ -3,7 +3,7 @@ import { column, type Table } from "../../source";
 
 export interface Knob {
 	name: string;
-	/** As `fathom knobs` lists it: layer.name. */
+	/** As `fathom list knobs` lists it: layer.name. */
 	knob: string;
 	/** In their order; the first is "not set". */
 	values: string[];

@@ -1,11 +1,11 @@
-"""fathom probes: list what Fathom can see, from the probe catalog; check and build your own.
+"""fathom list probes: list what Fathom can see, from the probe catalog; check and build your own.
 
 examples:
-  fathom probes
-  fathom probes --layers mpiio
-  fathom probes --json | jq '.[] | select(.kind == "write") | .op'
-  fathom probes check my.toml --cflags=-I/opt/mine/include
-  fathom probes build my.toml --output libfathom-probes.so
+  fathom list probes
+  fathom list probes --layers mpiio
+  fathom list probes --json | jq '.[] | select(.kind == "write") | .op'
+  fathom list probes check my.toml --cflags=-I/opt/mine/include
+  fathom list probes build my.toml --output libfathom-probes.so
 """
 
 import argparse
@@ -103,7 +103,7 @@ def check(arguments: argparse.Namespace) -> int:
 def build(arguments: argparse.Namespace) -> int:
     """Makes the library that `fathom run --probes` preloads."""
     if not arguments.output:
-        raise UsageError("probes build: where to? add --output FILE")
+        raise UsageError("list probes build: where to? add --output FILE")
     user.build(own_files(arguments), paths.runtime(), arguments.output.absolute())
     return 0
 
@@ -111,14 +111,14 @@ def build(arguments: argparse.Namespace) -> int:
 def own_files(arguments: argparse.Namespace) -> Catalog:
     """The user's catalogs, checked."""
     if not arguments.files:
-        raise UsageError(f"probes {arguments.action}: which catalog? name its file")
+        raise UsageError(f"list probes {arguments.action}: which catalog? name its file")
     return user.load_user(arguments.files, built_in())
 
 
 def show(arguments: argparse.Namespace, functions: pa.Table) -> int:
     """Prints the rows."""
     if arguments.layers is not None:
-        wanted = of_list("probes: no layer", arguments.layers, functions["layer"].to_pylist())
+        wanted = of_list("list probes: no layer", arguments.layers, functions["layer"].to_pylist())
         functions = functions.filter(pc.field("layer").isin(wanted))
     if arguments.json:
         print(json.dumps(functions.to_pylist(), indent=1))

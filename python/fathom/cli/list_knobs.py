@@ -1,14 +1,14 @@
-"""fathom knobs: what can be set in I/O libraries, how, how safely, and what is alive on this machine.
+"""fathom list knobs: what can be set in I/O libraries, how, how safely, and what is alive on this machine.
 
 examples:
-  fathom knobs
-  fathom knobs cb_nodes romio.striping_unit
-  fathom knobs --layers hdf5
-  fathom knobs --prove
-  fathom knobs --prove cb_nodes alignment
-  fathom knobs --check settings.toml
-  fathom knobs --to-xml settings.toml > config.xml
-  fathom knobs --from-xml config.xml > settings.toml
+  fathom list knobs
+  fathom list knobs cb_nodes romio.striping_unit
+  fathom list knobs --layers hdf5
+  fathom list knobs --prove
+  fathom list knobs --prove cb_nodes alignment
+  fathom list knobs --check settings.toml
+  fathom list knobs --to-xml settings.toml > config.xml
+  fathom list knobs --from-xml config.xml > settings.toml
 """
 
 import argparse
@@ -18,7 +18,7 @@ from pathlib import Path
 
 from fathom.catalog.knobs import Knob
 from fathom.cli.arguments import of_list
-from fathom.errors import UsageError
+from fathom.errors import UsageError, unknown
 from fathom.tune.settings import compiled, layouts, settings, toml, xml
 
 
@@ -82,9 +82,12 @@ def chosen(names: Sequence[str], layers: str | None) -> list[Knob]:
     """The knobs of these names, of these layers."""
     every = list(settings.catalog().values())
     if layers is not None:
-        wanted = of_list("knobs: no layer", layers, (knob.layer.name for knob in every))
+        wanted = of_list("list knobs: no layer", layers, (knob.layer.name for knob in every))
         every = [knob for knob in every if knob.layer.name in wanted]
     for name in names:
         if not any(name in (knob.name, knob.key) for knob in every):
-            raise UsageError(f"knobs: no knob '{name}'; fathom knobs lists them")
+            known = [word for knob in settings.catalog().values() for word in (knob.name, knob.key)]
+            raise UsageError(
+                unknown("list knobs: no knob", name, known, "fathom list knobs lists them")
+            )
     return [k for k in every if not names or k.name in names or k.key in names]

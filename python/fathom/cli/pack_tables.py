@@ -1,0 +1,50 @@
+"""What `fathom pack` does with a run's tables."""
+
+import sys
+import time
+from pathlib import Path
+
+import fathom
+from fathom.cache.statements import CachedStatements
+from fathom.errors import DamagedRun
+from fathom.pages import page
+from fathom.run import cluster, onefile, packing
+from fathom.run.directory import engine
+from fathom.run.store import Run, streams_lost
+from fathom.webapi.tiles import build as tiles
+
+#: Calls from which on the page takes so long that it is worked out beforehand.
+LARGE = 1_000_000
+
+
+def pack(directory: Path, force: bool, where: str | None) -> None:
+    """Makes them, unless they are up to date, with the workers of a cluster if one is named."""
+    if not force and streams_lost(directory):
+        raise DamagedRun(
+            f"{directory}: streams that its tables were made of are gone; "
+            "--force makes tables of what is left"
+        )
+    words = ["--force"] if force else []
+    if where is None:
+        engine("pack", *words, str(directory))
+        tiles.ensure(directory / "tables")
+    else:
+        with cluster.workers(where) as workers:
+            packing.pack(directory, words, workers)
+            tiles.ensure(directory / "tables", workers=workers)
+    ask_page(fathom.open(directory))
+
+
+def write_one_file(directory: Path, file: Path) -> None:
+    """The run as one file."""
+    onefile.write(fathom.open(directory).path, file)
+
+
+def ask_page(packed: Run) -> None:
+    """What the page of a large run says takes long, so it is worked out here and kept."""
+    if packed.sql("select events from runs")["events"][0].as_py() < LARGE:
+        return
+    began = time.monotonic()
+    statements = CachedStatements(packed, packed.path)
+    page.ask(page.compute(packed.name, packed.manifest, statements, None, lambda: None))
+    print(f"fathom: page worked out in {time.monotonic() - began:.1f} s", file=sys.stderr)
