@@ -46,7 +46,7 @@ def test_what_cannot_be_asked_is_said(shared_run: Path) -> None:
         run.calls(columns=["nothing"])
     with pytest.raises(UsageError, match="no table 'nothing'; there are layer"):
         run.by("nothing")
-    with pytest.raises(UsageError, match="no 'breakdwn' here"):
+    with pytest.raises(UsageError, match="here is no 'breakdwn'; is it 'breakdown'"):
         run.query("latency breakdwn inclusive")
     with pytest.raises(UsageError, match="no finding 'nothing'"):
         run.findings("nothing")

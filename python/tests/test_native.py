@@ -69,7 +69,7 @@ def run(command: Path, cwd: Path, environment: dict[str, str], *words: str) -> t
     (["run", "--budgte=1M", "true"], 125, "is it '--budget'?"),
     (["run", "--no-show=1", "true"], 125, "--no-show takes no value; leave '=1' out"),
     (["run", "--layers", "posxi", "true"], 125, "no layer 'posxi'; is it 'posix'?"),
-    (["run", "--level", "flie", "true"], 125, "is it 'file'?"),
+    (["run", "--level", "jbo", "true"], 125, "is it 'job'?"),
     (["run", "-o"], 125, "needs a value"),
     (["run", "--layers", "posix,foo", "true"], 125, "no layer 'foo'"),
     (["run", "--level", "deep", "true"], 125, "'deep' is no level; there are off"),

@@ -224,7 +224,7 @@ def test_a_bad_command_line_runs_nothing(
         (["--maximize", "--", "true"], "--maximize"), (["--seconds", "nan", "--", "true"], "--seconds"),
         (["--repeats", "4", "--", "true"], "from 5 on"), (["--worth", "-1", "--", "true"], "--worth"),
         (["--compare", "ga", "--", "true"], "another sampler"),
-        (["--try", "sieve", "--", "true"], "no such finding; there are bytes-unasked, "),
+        (["--try", "sieve", "--", "true"], "--try: no finding 'sieve'; docs/findings.md lists them"),
         (["--try", "sieving", "--space", bad, "--", "true"], "--try searches nothing: leave --space out"),
         (["auto", "--try", "--", "true"], "fathom tune --try [FINDING] … -- PROGRAM"),
     ):  # fmt: skip

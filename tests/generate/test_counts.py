@@ -210,7 +210,7 @@ def test_fill_values_are_counted(names: list[str], writes: int, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("rule", "why"),
     [
-        ("postings=off", "no rule has the option 'postings'; there are two_phase"),
+        ("postings=off", "no rule has the option 'postings'; is it 'posting'?"),
         ("posting=of", "'of' is not one of nonblocking, blocking, on, off"),
         ("gaps=off", "'off' is not one of refuse, fill"),
         ("posting", "'' is not one of"),

@@ -15,7 +15,7 @@ import pyarrow as pa
 from fathom.analysis.account import CAUSES, Account, Bar, bar, prepare
 from fathom.catalog import layers
 from fathom.catalog.languages import spoken
-from fathom.errors import FathomError, UsageError
+from fathom.errors import FathomError, UsageError, unknown
 from fathom.run import paths
 from fathom.run.store import Run, plain
 
@@ -158,8 +158,8 @@ def _files(word: str, own: Sequence[Path]) -> list[Path]:
         return [path]
     named = [file for file in (*catalog(), *own) if file.stem == word]
     if not named:
-        names = ", ".join(file.stem for file in (*catalog(), *own))
-        raise UsageError(f"no finding '{word}' and no such file; there are {names}")
+        names = [file.stem for file in (*catalog(), *own)]
+        raise UsageError(unknown("no finding", word, names, "docs/findings.md lists them"))
     return named
 
 

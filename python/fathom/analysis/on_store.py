@@ -12,7 +12,7 @@ from typing import Any
 from fathom.analysis import findings
 from fathom.analysis.account import Share, in_order, prepare
 from fathom.catalog.stores import Store, stores
-from fathom.errors import UsageError
+from fathom.errors import UsageError, unknown
 from fathom.run import paths
 from fathom.run.store import Run
 
@@ -118,9 +118,8 @@ def named(name: str) -> Store:
     by_type = {word: store for store in known.values() for word in store.types}
     store = known.get(name.lower()) or by_type.get(name.lower())
     if store is None:
-        raise UsageError(
-            f"no store '{name}'; there are {', '.join(known)}, and their types (docs/stores.md)"
-        )
+        others = f"there are {', '.join(known)}, and their types (docs/stores.md)"
+        raise UsageError(unknown("no store", name, (*known, *by_type), others))
     return store
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from fathom.errors import UsageError
+from fathom.errors import UsageError, unknown
 
 ROLES = ("forward", "striped")
 PROTOCOLS = ("unix", "tcp", "ofi")
@@ -121,7 +121,7 @@ def _is_a(kind: Any, value: Any) -> bool:
 def _checked(where: str, keys: dict[str, Any]) -> dict[str, Any]:
     for key, value in keys.items():
         if key not in KEYS:
-            raise UsageError(f"{where}: no key '{key}'; there are {', '.join(KEYS)}")
+            raise UsageError(unknown(f"{where}: no key", key, KEYS))
         if not _is_a(KEYS[key], value):
             kind = "int" if KEYS[key] is int else "str" if KEYS[key] is str else "a list of str"
             raise UsageError(f"{where}: {key} = {value!r}: {kind} is expected")

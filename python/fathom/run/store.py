@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow.parquet import ParquetFile
 
-from fathom.errors import DamagedRun, FathomError, UsageError
+from fathom.errors import DamagedRun, FathomError, UsageError, unknown
 from fathom.run import database, macros, manifest, onefile
 from fathom.run.directory import engine, find, resolve
 from fathom.run.logs import tool_of
@@ -56,7 +56,7 @@ class Run:
         """A whole table. The big ones are better asked by SQL."""
         files = database.table_files(self.path / "tables")
         if name not in files:
-            raise UsageError(f"{self.path}: no table '{name}'; there are {', '.join(files)}")
+            raise UsageError(unknown(f"{self.path}: no table", name, files))
         if name == "files" and self.manifest.get("mounts"):
             return self.sql("from files")  # which has their file systems from there
         import pyarrow.dataset  # takes as long to load as DuckDB; SQL does without

@@ -38,11 +38,8 @@ def test_queries_of_the_thesis(text: str, means: str) -> None:
     [
         ("", "what comes next? There are latency, throughput, energy, call", 0),
         ("latency", "there are breakdown", 8),
-        (
-            "latency breakdwn inclusive",
-            "no 'breakdwn' here; there are breakdown, operation, collective",
-            8,
-        ),
+        ("latency breakdwn inclusive", "here is no 'breakdwn'; is it 'breakdown'?", 8),
+        ("latency down", "here is no 'down'; there are breakdown, operation, collective", 8),
         ("latency breakdown [0]", "there are inclusive, exclusive", 18),
         ("latency breakdown inclusive [0] [1] [2]", "too many words", 36),
         ("call [3-1]", "3-1 ends before it begins", 5),

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import NoReturn
 
-from fathom.errors import UsageError
+from fathom.errors import UsageError, unknown
 
 WORD = re.compile(r"\[[^\[\]]*\]?|[^\s\[]+")
 MOST_DIGITS = 15
@@ -154,7 +154,7 @@ def _form(reader: _Reader) -> Form:
         lower = word.lower()
         choice = node.get(ALSO.get(lower, lower))
         if choice is None:
-            reader.wrong(f"no '{word}' here; there are {choices}")
+            reader.wrong(unknown("here is no", word, node))
         node = choice
     return node
 

@@ -7,7 +7,7 @@ from fathom.codegen.generate.language import statements as st
 from fathom.codegen.generate.language.mistake import Mistake
 from fathom.codegen.generate.optimise.rules import OFF, OVERRIDES
 from fathom.codegen.generate.spec import LANGUAGES, LIBRARIES
-from fathom.errors import UsageError
+from fathom.errors import UsageError, unknown
 
 #: A regular expression each word of the option must match, and that in words.
 NAME = (r"[A-Za-z][A-Za-z_0-9]{0,39}", "a name of letters and digits")
@@ -84,10 +84,8 @@ def ruled(assignments: Iterable[str]) -> dict[str, str]:
     for assignment in assignments:
         name, _, word = assignment.partition("=")
         if name not in RULED:
-            known = ", ".join(RULED)
-            raise UsageError(
-                f"generate: --rule {assignment}: no rule has the option '{name}'; there are {known}"
-            )
+            what = f"generate: --rule {assignment}: no rule has the option"
+            raise UsageError(unknown(what, name, RULED))
         pattern, wants = OPTIONS[name]
         if not re.fullmatch(pattern, word):
             raise UsageError(f"generate: --rule {assignment}: '{word}' is not {wants}")

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from fathom.analysis import conditions
 from fathom.analysis.selection import Ranges, Selection
-from fathom.errors import DamagedRun, RunError, UsageError
+from fathom.errors import DamagedRun, RunError, UsageError, unknown
 from fathom.run import macros
 from fathom.run.database import of_path, reading
 from fathom.run.limitations import reads_and_writes
@@ -70,7 +70,7 @@ class Selected:
         full; UsageError where none fits, with what there is."""
         self.run, self.part, self.table = run, part, table
         if table not in run.tables:
-            raise UsageError(f"export: no table '{table}'; there are {', '.join(run.tables)}")
+            raise UsageError(unknown("export: no table", table, run.tables))
         if table == "calls" or any(part.conditions()):
             self._check()
 

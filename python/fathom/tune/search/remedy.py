@@ -9,7 +9,7 @@ from fathom.analysis.findings import Finding
 from fathom.analysis.sentence import sentence
 from fathom.cache import conclusions
 from fathom.catalog.knobs import SAFETY, Knob
-from fathom.errors import UsageError
+from fathom.errors import UsageError, unknown
 from fathom.run.store import Run
 from fathom.text import numbers
 from fathom.tune.search import default_space
@@ -33,7 +33,8 @@ def check(name: str) -> None:
     """Is there such a finding? Errors: UsageError with the names."""
     names = [path.stem for path in findings.rules((), findings.own_folder())]
     if name not in (TOP, *names):
-        raise UsageError(f"tune: --try {name}: no such finding; there are {', '.join(names)}")
+        lists = "docs/findings.md lists them"
+        raise UsageError(unknown("tune: --try: no finding", name, names, lists))
 
 
 def settings(finding: Finding, layers: Collection[str]) -> dict[str, Any]:
@@ -118,10 +119,10 @@ def space(
 def _left_out(knob: Knob, stack: str, verdict: Verdict | None, verify: str) -> str | None:
     """Why a knob is not tried; None: it is."""
     if verdict is not None and verdict.verdict == "dead":
-        why = knob.dead.get(stack, "fathom knobs --prove shows no effect")
+        why = knob.dead.get(stack, "fathom list knobs --prove shows no effect")
         return f"it does nothing here: {why}"
     if verdict is None and knob.proof is not None:
-        return f"it is not known to be alive here: fathom knobs --prove {knob.key}"
+        return f"it is not known to be alive here: fathom list knobs --prove {knob.key}"
     if knob.safety != "free" and verify == "none":
         return f"{SAFETY[knob.safety]}: write {OUT} where the program's words name its output"
     if knob.safety == "changes-file" and verify == "checksum":
