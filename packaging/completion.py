@@ -15,8 +15,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 
+from fathom.analysis.findings import catalog
+from fathom.analysis.on_store import stores
+from fathom.catalog.layers import names as layers
 from fathom.cli.commands import COMMANDS, HELP
 from fathom.cli.parser import Parser
+from fathom.pages.sections import NAMES
 from fathom.run.filter import LEVELS
 
 NATIVE = ("run", "env")
@@ -27,7 +31,17 @@ KINDS = {
     **dict.fromkeys(("RUN", "PART", "A", "B"), "run"),
     **dict.fromkeys(("PROGRAM", "COMPILER"), "program"),
 }
+#: Which words an option of the native commands takes.
 CHOICES = {"LEVEL": tuple(LEVELS), "SHELL": ("sh", "csh", "fish", "json")}
+FINDINGS = tuple(rule.stem for rule in catalog())
+LAYERS = ("--layer", "--layers")
+#: Words of options that take others besides: lists of them, files.
+KNOWN = {
+    ("show", "--by"): NAMES,
+    ("show", "--findings"): FINDINGS,
+    ("show", "--on"): tuple(stores()),
+    ("tune", "--try"): FINDINGS,
+}
 LINE = re.compile(r"^  (?:(-\w), )?(--[\w-]+)(?:(\[=| )(\S+))?(?:  +(.*))?$", re.M)
 
 
@@ -37,7 +51,8 @@ class Option:
 
     names: tuple[str, ...]
     what: str
-    takes: bool
+    takes: bool  # a value, which may be left out if `optional`
+    optional: bool = False
     kind: str = ""
     choices: tuple[str, ...] = ()
 
@@ -63,6 +78,12 @@ def _words(choices: object) -> tuple[str, ...]:
     return tuple(str(choice) for choice in choices) if choices else ()  # type: ignore[attr-defined]
 
 
+def _known(command: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    if set(names) & set(LAYERS):
+        return layers()
+    return tuple(word for name in names for word in KNOWN.get((command, name), ()))
+
+
 def _of_parser(command: Command) -> None:
     module = importlib.import_module(f"fathom.cli.{command.name}")
     _of_module(command, module)
@@ -76,12 +97,16 @@ def _of_module(command: Command, module: ModuleType) -> None:
     for action in parser._actions:
         what = (action.help or "") % {**vars(action), "prog": parser.prog}
         names, words = tuple(action.option_strings), _words(action.choices)
+        words = words or _known(command.name, names)
         if action.help == argparse.SUPPRESS:
             continue
         if set(names) & {name for option in command.options for name in option.names}:
             continue  # of another of its verbs
         if names:
-            command.options.append(Option(names, what, action.nargs != 0, _kind(action), words))
+            optional = action.nargs in ("?", "*")
+            command.options.append(
+                Option(names, what, action.nargs != 0, optional, _kind(action), words)
+            )
         elif words and not command.words:
             command.words = words
         else:
@@ -100,7 +125,10 @@ def _of_help(command: Command, fathom: Path) -> None:
         takes = joint == " "
         fixed = re.match(r"[a-z]+", word)  # `dirty`, and not a name for a value
         choices = CHOICES.get(word, (fixed[0],) if fixed else ())
-        command.options.append(Option(names, what or word, takes, KINDS.get(word, ""), choices))
+        choices = choices or (layers() if name in LAYERS else ())
+        command.options.append(
+            Option(names, what or word, takes, kind=KINDS.get(word, ""), choices=choices)
+        )
 
 
 def commands(fathom: Path) -> Iterator[Command]:
@@ -131,10 +159,23 @@ _fathom_words() {
 	mapfile -t COMPREPLY < <(compgen "$@" -- "$current")
 }
 
+# Of a list with commas the last word.
+_fathom_choices() {
+	local first=
+	[[ $current != *,* ]] || first=${current%,*},
+	mapfile -t COMPREPLY < <(compgen -P "$first" -W "$1" -- "${current##*,}")
+}
+
+_fathom_runs() {
+	compopt -o filenames
+	mapfile -t COMPREPLY < <(compgen -d -X '!*.fathom' -- "$current"; compgen -f -X '!*.darshan' -- "$current")
+}
+
 _fathom_kind() {
 	case $1 in
 	file) compopt -o filenames; _fathom_words -f ;;
-	directory | run) compopt -o filenames; _fathom_words -d ;;
+	directory) compopt -o filenames; _fathom_words -d ;;
+	run) _fathom_runs ;;
 	program) compopt -o filenames; _fathom_words -c -f ;;
 	*) COMPREPLY=() ;;
 	esac
@@ -174,9 +215,11 @@ complete -F _fathom fathom
 def _bash_value(command: Command, option: Option) -> str:
     names = " | ".join(_quoted(f"{command.name} {name}") for name in option.names)
     if option.choices:
-        does = f"_fathom_words -W {_quoted(' '.join(option.choices))}"
+        does = f"_fathom_choices {_quoted(' '.join(option.choices))}"
     else:
         does = f"_fathom_kind {option.kind or 'none'}"
+    if option.optional:
+        return f"\t{names}) [[ $current = -* ]] || {{ {does}; return; }} ;;"
     return f"\t{names}) {does}; return ;;"
 
 
@@ -197,7 +240,7 @@ def bash(every: list[Command]) -> str:
 ZSH_KINDS = {
     "file": "_files",
     "directory": "_files -/",
-    "run": "_files -/",
+    "run": '_path_files -g "*.fathom(-/) *.darshan(-.)"',
     "program": "_command_names -e",
 }
 ZSH = """#compdef fathom
@@ -267,8 +310,9 @@ def _fish_text(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
+FISH_RUNS = "'(for run in (commandline -ct)*.fathom (commandline -ct)*.darshan; echo $run; end)'"
 FISH_KINDS = {
-    "file": "-F", "directory": "-x -a '(__fish_complete_directories)'", "run": "-x -a '(__fish_complete_directories)'",
+    "file": "-F", "directory": "-x -a '(__fish_complete_directories)'", "run": f"-x -a {FISH_RUNS}",
     "program": "-F -a '(__fish_complete_command)'", "": "-x",
 }  # fmt: skip
 

@@ -84,6 +84,12 @@ class Terminal:
 TYPED = {
     "fathom qu\t": "fathom query ",
     "fathom help lands\t": "fathom help landscape ",
+    "fathom list pro\t": "fathom list probes ",
+    "fathom show --by func\t": "fathom show --by function ",
+    "fathom show --findings small-acc\t": "fathom show --findings small-accesses ",
+    "fathom run --layers pos\t": "fathom run --layers posix ",
+    "fathom show a-r\t": "fathom show a-run.fathom",
+    "fathom diff job\t": "fathom diff job.darshan ",
     "fathom landscape --base\t": "fathom landscape --baseline ",
     "fathom run --level j\t": "fathom run --level job ",
     "fathom env --tuna\t": "fathom env --tunable ",
@@ -93,10 +99,18 @@ TYPED = {
 }
 
 
+def typed_in(folder: Path) -> None:
+    """A run among other directories and files."""
+    for name in ("a-run.fathom", "a-result", "jobs"):
+        (folder / name).mkdir()
+    for name in ("a-plan.toml", "job.darshan", "job.txt"):
+        (folder / name).touch()
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh"])
 def test_completion_at_a_terminal(share: Path, tmp_path: Path, shell: str) -> None:
     needs.require([shell])
-    (tmp_path / "a-plan.toml").touch()
+    typed_in(tmp_path)
     setup = {
         "bash": f"cd {tmp_path}; . {share}/bash-completion/completions/fathom",
         "zsh": f"cd {tmp_path}; fpath=({share}/zsh/site-functions $fpath); autoload compinit; compinit -D -u",
@@ -114,7 +128,7 @@ def test_completion_at_a_terminal(share: Path, tmp_path: Path, shell: str) -> No
 
 def test_completion_in_fish(share: Path, tmp_path: Path) -> None:
     needs.require(["fish"])
-    (tmp_path / "a-plan.toml").touch()
+    typed_in(tmp_path)
     asked = "; ".join(f"complete -C '{typed.rstrip()}' | head -n 1" for typed in TYPED)
     script = f"source {share}/fish/vendor_completions.d/fathom.fish; {asked}"
     env = {**os.environ, "HOME": str(tmp_path)}
