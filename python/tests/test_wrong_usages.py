@@ -76,6 +76,18 @@ def test_a_run_left_out_is_the_newest(
     assert first == (f"fathom: {named}.fathom, the newest run here" if named else "")
 
 
+def test_a_run_that_was_read_last_is_not_the_newest(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Reading it writes its run.json."""
+    for run, second in (("other", 1), ("small", 2)):
+        (folder / f"{run}.fathom" / "streams").mkdir()
+        os.utime(folder / f"{run}.fathom" / "streams", (second, second))
+    os.utime(folder / "other.fathom" / "run.json")
+    main(["pack", "--recover"])
+    assert capfd.readouterr().err.startswith("fathom: small.fathom, the newest run here\n")
+
+
 def test_no_newest_run(
     folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

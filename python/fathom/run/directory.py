@@ -54,8 +54,8 @@ def runs_in(folder: Path) -> list[Path]:
 
 
 def _made(directory: Path) -> int:
-    """When, in nanoseconds; 0: it is no run."""
-    for name in ("run.json", "streams"):
+    """When, in nanoseconds; 0: it is no run. Reading a run writes its run.json anew."""
+    for name in ("streams", "run.json"):
         with contextlib.suppress(OSError):
             return (directory / name).stat().st_mtime_ns
     return 0
