@@ -16,6 +16,7 @@ from fathom.interop.imports.lines import (
     PATH,
     PNETCDF_FILE,
     PNETCDF_VARIABLE,
+    SUM,
     TRACKED,
     Damaged,
     Op,
@@ -83,6 +84,7 @@ class Part:
     longest: str = ""
     whole: Op | None = None
     sum: Op | None = None
+    close: Op | None = None  # of opens, views and closes, which may be told apart (`_told_apart`)
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,7 @@ def _data(layer: str, height: int, what: str, moved: str, *rows: str, whole: str
 
 def _meta(layer: str, height: int, *rows: str) -> Part:
     """Opens and all else that takes Darshan's seconds of metadata, closes among them, which it does not count."""
-    op = Op(layer, "metadata", "meta", height)
+    op = Op(layer, SUM, "meta", height)
     return Part(_ops(layer, height, *rows), "F_META_TIME", "F_OPEN", sum=op)
 
 
@@ -139,8 +141,8 @@ MODULES = {
         _data("mpiio", 2, "WRITE", "BYTES_WRITTEN", "MPI_File_write write INDEP_WRITES",
             "MPI_File_write_all* write COLL_WRITES", "MPI_File_write_all_begin* write SPLIT_WRITES",
             "MPI_File_iwrite write NB_WRITES", whole="write"),
-        _meta("mpiio", 2, "MPI_File_open* open COLL_OPENS INDEP_OPENS", "MPI_File_set_view* meta VIEWS",
-            "MPI_File_sync* sync SYNCS"),
+        replace(_meta("mpiio", 2, "MPI_File_open* open COLL_OPENS INDEP_OPENS", "MPI_File_set_view* meta VIEWS",
+            "MPI_File_sync* sync SYNCS"), close=Op("mpiio", "MPI_File_close", "close", 2, flags=COLLECTIVE)),
     )),
     "H5F": Module("hdf5", "H5F", HDF5_FILE, (
         _meta("hdf5", 3, "H5Fopen open OPENS", "H5Fflush sync FLUSHES"),
@@ -212,11 +214,54 @@ def ops_of(module: Module, part: Part, record: Record) -> list[tuple[Op, int]]:
     return counts
 
 
-def _span(module: Module, part: Part, record: Record, lasted: int) -> tuple[int, int]:
-    """Between which times its calls were, as far as that is known."""
-    first = record.ns(f"{module.prefix}_{part.span}_START_TIMESTAMP") if part.span else 0
-    last = record.ns(f"{module.prefix}_{part.span}_END_TIMESTAMP") if part.span else 0
+def _span(module: Module, span: str, record: Record, lasted: int) -> tuple[int, int]:
+    """Between which times calls were, as far as that is known."""
+    first = record.ns(f"{module.prefix}_{span}_START_TIMESTAMP") if span else 0
+    last = record.ns(f"{module.prefix}_{span}_END_TIMESTAMP") if span else 0
     return (first, last) if last >= first > 0 else (0, lasted)
+
+
+@dataclass(frozen=True)
+class _Timed:
+    """Calls of one op, their ns, and between which times they were."""
+
+    op: Op
+    calls: int
+    time: int
+    span: tuple[int, int]
+
+
+def _told_apart(module: Module, part: Part, record: Record, lasted: int) -> list[_Timed]:
+    """Opens, views and closes, of a rank that opened the file once: its open and its close are spans.
+
+    The rest are views, which Darshan times where they were given hints.
+    """
+    counts = ops_of(module, replace(part, sum=None), record)
+    opens, views = (sum(n for op, n in counts if op.kind == kind) for kind in ("open", "meta"))
+    # The hints of the open are one more.
+    are_timed = views and record.count("MPIIO_HINTS") > views
+    if part.close is None or record.rank == ALL or opens != 1 or not are_timed:
+        return []
+    opened, closed = (_span(module, span, record, lasted) for span in ("F_OPEN", "F_CLOSE"))
+    between = (opened[1], max(opened[1], closed[0]))
+    open_time, close_time = opened[1] - opened[0], closed[1] - closed[0]
+    rest = record.ns(f"{module.prefix}_{part.time}") - open_time - close_time
+    # Spans that the log lacks are as long as the run.
+    if rest < 0:
+        return []
+    of_kind = {"open": (open_time, opened), "meta": (rest, between)}
+    timed = [_Timed(op, n, *of_kind.get(op.kind, (0, between))) for op, n in counts]
+    return [*timed, _Timed(part.close, 1, close_time, closed)]
+
+
+def _timed(module: Module, part: Part, record: Record, lasted: int) -> list[_Timed]:
+    """The ops of a part that were called. Where Darshan has one sum of seconds, the first one has it."""
+    time = record.ns(f"{module.prefix}_{part.time}") if part.time else 0
+    span = _span(module, part.span, record, lasted)
+    return _told_apart(module, part, record, lasted) or [
+        _Timed(op, calls, 0 if number else time, span)
+        for number, (op, calls) in enumerate(ops_of(module, part, record))
+    ]
 
 
 def _moves(module: Module, record: Record) -> int:
@@ -259,26 +304,25 @@ def countings(module: Module, record: Record, lasted: int) -> list[Counting]:
     """What a record says, op by op; `lasted`: ns of the job."""
     countings = []
     for part in module.parts:
-        time = record.ns(f"{module.prefix}_{part.time}") if part.time else 0
         moved = record.count(f"{module.prefix}_{part.bytes}") if part.bytes else 0
-        first, last = _span(module, part, record, lasted)
         longest = record.ns(f"{module.prefix}_{part.longest}") if part.longest else 0
-        for op, calls in ops_of(module, part, record):
+        for one in _timed(module, part, record, lasted):
             # Of a part without a time of its longest call none lasted longer than all together.
-            most = min(longest or time, time)
-            total = Total(calls, moved, time, most, first, last)
+            most = min(longest or one.time, one.time)
+            total = Total(one.calls, moved, one.time, most, *one.span)
             more: dict[str, Any] = {}
             if part.bytes:
                 what, alone = part.span.removeprefix("F_"), _moves(module, record) == 1
-                more = Access(record.counters, module.prefix, what, calls, alone).more()
+                more = Access(record.counters, module.prefix, what, one.calls, alone).more()
                 functions = _functions(module, part, record)
                 if functions:
                     more["functions"] = functions
-            ranks = _ranks(module, record, moved, time)
+            ranks = _ranks(module, record, moved, one.time)
             if ranks:
                 more["ranks"] = ranks
-            countings.append(Counting(op, replace(total, sizes=more.pop("sizes", ()), more=more)))
-            time = moved = 0
+            total = replace(total, sizes=more.pop("sizes", ()), more=more)
+            countings.append(Counting(one.op, total))
+            moved = 0
     return countings
 
 

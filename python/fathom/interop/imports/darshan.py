@@ -46,8 +46,8 @@ LIMITS = (
     "unknown (0); places in the code, threads, process numbers and, without DXT, hosts are unknown; a file is its name",
     "which call made which is not recorded: calls of POSIX on a file that MPI-IO or HDF5 has open are taken to be "
     "theirs as far as their seconds have room, traced ones where their times lie in each other",
-    "seconds of opens, closes, stats, seeks and the like are one sum, op metadata, which counts a close for each open; "
-    "those of fsync are in writes",
+    "seconds of opens, closes, stats, seeks and the like are one sum, op metadata, which counts a close for each open, "
+    "but where MPI-IO opened a file once and set views; those of fsync are in writes",
 )
 
 

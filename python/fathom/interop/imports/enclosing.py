@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
-from fathom.interop.imports.lines import ALL, Op
+from fathom.interop.imports.lines import ALL, SUM, Op
 
 # Layers that call a layer: nearest first.
 ABOVE = {
@@ -80,8 +80,12 @@ class Enclosing:
         return None
 
 
-def _distance(op: Op, around: Op) -> tuple[bool, int, str]:
-    """The same kind of call comes first, then one that moves data, as MPI-IO's writes read, then an open."""
+def _distance(op: Op, around: Op) -> tuple[bool, bool, int, str]:
+    """The same kind of call comes first, then one that moves data, as MPI-IO's writes read, then an open.
+
+    Sums of metadata are opens and closes first of all: they lie in such a sum, else in an open.
+    """
     kinds = ("write", "read", "meta", "open")
     rank = kinds.index(around.kind) if around.kind in kinds else len(kinds)
-    return (around.kind != op.kind, rank, around.name)
+    kind = "open" if op.name == SUM else op.kind
+    return (op.name != SUM or around.name != SUM, around.kind != kind, rank, around.name)

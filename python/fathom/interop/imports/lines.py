@@ -15,6 +15,8 @@ HDF5_FILE, DATASET = _CLASSES["hdf5_file"], _CLASSES["hdf5_dataset"]
 PNETCDF_FILE, PNETCDF_VARIABLE = _CLASSES["pnetcdf_file"], _CLASSES["pnetcdf_variable"]
 # Whose a counter is that nobody can take apart.
 ALL = -1
+# The op whose seconds are those of opens, closes and the like.
+SUM = "metadata"
 UNKNOWN_OFFSET = -(1 << 63)
 # Source of a hint.
 IN_FORCE = stream.numbers("hint_source")["in_force"]
