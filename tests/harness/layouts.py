@@ -1,4 +1,4 @@
-"""Layouts of Lustre for files of a recorded run, as its clients would have told them: no test has a Lustre."""
+"""What a recorded run says of its file systems, as nodes with a Lustre would have told it: no test has one."""
 
 from __future__ import annotations
 
@@ -32,3 +32,22 @@ def lay_out(run: Path, osts: Mapping[str, int]) -> None:
             ) to {quoted(str(told))} (format parquet)"""
         )
     told.replace(stored)
+
+
+def mount(run: Path, types: Mapping[str, str]) -> None:
+    """Packs the run; each of these folders is where a file system of this type is mounted."""
+    tables.pack(run)
+    stored = run / "tables" / "files.parquet"
+    told = stored.with_suffix(".new")
+    with duckdb.connect() as connection:
+        for folder, kind in types.items():
+            below = f"starts_with(coalesce(path, ''), {quoted(f'{folder}/')})"
+            connection.execute(
+                f"""copy (
+                    select * replace (
+                        if({below}, {quoted(kind)}, file_system) as file_system,
+                        if({below}, {quoted(folder)}, mount) as mount
+                    ) from read_parquet({quoted(str(stored))})
+                ) to {quoted(str(told))} (format parquet)"""
+            )
+            told.replace(stored)

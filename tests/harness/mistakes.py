@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import sys
 import time
 import tomllib
 from dataclasses import dataclass, field, fields
@@ -41,6 +42,9 @@ class Pair:
     osts: dict[str, int] = field(
         default_factory=dict
     )  # directories of {tmp}, each on this OST of a Lustre file system
+    mounts: dict[str, str] = field(
+        default_factory=dict
+    )  # directories of {tmp}, each said to be a file system of this type
     before: str = ""  # shell, in {tmp}, before each of the two
     exit: int = 0  # status of both programs
     says: str = ""  # part of the finding's sentence
@@ -99,7 +103,9 @@ def environment(pair: Pair, tmp: Path) -> dict[str, str]:
 
 
 def _program(word: str, mpi: str) -> Path:
-    """`programs/X`, `kernels/X` or `X`, a kernel; built for an MPI where there is no plain one."""
+    """`programs/X`, `kernels/X` or `X`, a kernel; built for an MPI where there is no plain one. Or `python`."""
+    if word == "python":
+        return Path(sys.executable)
     for folder in (paths.PROGRAMS, paths.BUILD, paths.BUILD / "kernels"):
         for name in (word, f"{word}_{MPI[mpi]}"):
             if (folder / name).is_file():
@@ -133,6 +139,8 @@ def execute(pair: Pair, words: str, tmp: Path, run: Path | None) -> float:
     began = time.monotonic()
     _must([*pinned, *traced, *started], environment(pair, tmp), tmp, pair.timeout, pair.exit)
     took = time.monotonic() - began
+    if run and pair.mounts:
+        layouts.mount(run, {f"{tmp}/{folder}": kind for folder, kind in pair.mounts.items()})
     if run and pair.osts:
         layouts.lay_out(run, {f"{tmp}/{folder}": ost for folder, ost in pair.osts.items()})
     return took

@@ -2,6 +2,7 @@
 
 Each process's cells (cause, layer, function, file) add up to the time of its own I/O calls (analysis/sql/account.sql).
 A finding takes the cells that its mistake fills: what is won is the slowest process's time before and after.
+Beside them stands what the run-time read from a network's file system, cause `start-up`, which is in no own call.
 """
 
 from __future__ import annotations
@@ -80,15 +81,15 @@ class Account:
     def __init__(self, run: Run) -> None:
         """All cells are there."""
         self.run = run
-        prepare(run, "account() waited_for_others()")
-        run.keep("account_left", "from account()")
+        prepare(run, "account() account_and_start_up() waited_for_others()")
+        run.keep("account_left", "from account_and_start_up()")
 
     @cached_property
     def most(self) -> float:
-        """Seconds of I/O of the slowest process; of threads side by side no more than the run's."""
+        """Seconds of I/O and start-up of the slowest process; of threads side by side no more than the run's."""
         row = self.run.sql(
             "select least(max(t), (select duration from runs)) / 1e9 as s"
-            " from (select sum(time) as t from account() group by process)"
+            " from (select sum(time) as t from account_and_start_up() group by process)"
         )
         return float(row["s"][0].as_py() or 0)
 
@@ -97,7 +98,8 @@ class Account:
         """Cause -> seconds of the process with the most."""
         rows = self.run.sql(
             "select cause, max(time) / 1e9 as seconds"
-            " from (select cause, process, sum(time) as time from account() group by all) group by cause"
+            " from (select cause, process, sum(time) as time from account_and_start_up() group by all)"
+            " group by cause"
         ).to_pylist()
         return {row["cause"]: row["seconds"] for row in rows}
 

@@ -29,6 +29,8 @@ SMALL, FEW = 16 << 20, 1_000_000
 LITTLE, FEWER = 1 << 20, 100_000
 #: Tables that have the run-time's rows beside the program's.
 APART = frozenset(("calls", "counters", "files", "tops"))
+#: Of these of them the run-time's rows can be read too, as `runtime_NAME`.
+RUNTIME = ("counters", "files")
 # What a reader gets beside the stored columns.
 COMPUTED = {"calls": ", duration - nested as exclusive"}
 #: DuckDB's HUGEINT as Arrow has it.
@@ -129,10 +131,13 @@ def add_views(
                 rows = _mounted(rows, manifest.read(directory.parent).get("mounts", {}))
             shown = rows if with_runtime else of_program(name, rows)
             con.execute(f'create {form} "{name}" as {shown}')
-            if name == "counters":
-                _add_beside(con, rows, with_runtime)
+            if name in RUNTIME:
+                left_out = "false" if with_runtime else "runtime"
+                con.execute(f"create view runtime_{name} as from ({rows}) where {left_out}")
         except duckdb.Error as error:
             raise DamagedRun(f"{path}: {first_line(error)}; pack the run again") from error
+    if "counters" in files:
+        _add_beside(con)
     for name in LATER.keys() - files.keys():
         con.execute(f'create view "{name}" as select {_nulls(LATER[name])} limit 0')
 
@@ -152,13 +157,12 @@ def _literal(value: str | float | None) -> str:
     return quoted(value) if isinstance(value, str) else repr(value)
 
 
-def _add_beside(con: duckdb.DuckDBPyConnection, counters: str, with_runtime: bool) -> None:
-    """View `beside`: what the views leave out of these rows, in one row."""
-    which = "false" if with_runtime else "runtime"
+def _add_beside(con: duckdb.DuckDBPyConnection) -> None:
+    """View `beside`: what the views leave out, in one row."""
     con.execute(
         "create view beside as select count(distinct file) as files, coalesce(sum(calls), 0) as calls,"
         " coalesce(sum(time) filter (enclosing is null), 0) as time,"
-        f" coalesce(list(distinct layer), []) as layers from ({counters}) where {which}"
+        " coalesce(list(distinct layer), []) as layers from runtime_counters"
     )
 
 

@@ -20,7 +20,8 @@ def init(run: Run) -> str:
     with duckdb.connect(":memory:") as connection:
         database.add_views(connection, run.path / "tables", with_runtime=run.with_runtime)
         views = connection.execute(
-            "select sql from duckdb_views() where not internal order by view_name"
+            # As they were made: some name others.
+            "select sql from duckdb_views() where not internal order by view_oid"
         ).fetchall()
     every = dict.fromkeys(one for name in macros.macros() for one in macros.needed(name))
     of_site = database.site_rows()

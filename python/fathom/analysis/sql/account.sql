@@ -439,3 +439,18 @@ select process, cause, layer, op, kind, nullif(file, -1) as file, coalesce(colle
 from parted
 where time > 0
 group by all;
+
+-- Counters of what a run-time did for itself on files of a network's file system: modules of an interpreter, libraries, settings. Those of
+-- the program leave them out. Columns: those of counters, path, file_system, mount.
+create or replace macro start_up_counters() as table
+select c.*, f.path, f.file_system, f.mount
+from runtime_counters as c join runtime_files as f using (file)
+where is_network(f.file_system) and is_system(c.layer) and is_outermost(c.enclosing_layer, c.enclosing);
+
+-- The account, and beside it cells of cause `start-up`: start_up_counters(). They are in none of the program's own calls.
+create or replace macro account_and_start_up() as table
+from account()
+union all by name
+select process, 'start-up' as cause, layer, op, kind, file, false as collective, false as through, sum(time)::double as time
+from start_up_counters()
+group by process, layer, op, kind, file;
