@@ -44,7 +44,7 @@ def test_what_cannot_be_asked_is_said(shared_run: Path) -> None:
     run = fathom.open(shared_run)
     with pytest.raises(UsageError, match='"nothing"'):
         run.calls(columns=["nothing"])
-    with pytest.raises(UsageError, match="no table 'nothing'; there are layer"):
+    with pytest.raises(UsageError, match="no table 'nothing'; fathom help show lists them"):
         run.by("nothing")
     with pytest.raises(UsageError, match="here is no 'breakdwn'; is it 'breakdown'"):
         run.query("latency breakdwn inclusive")

@@ -13,7 +13,7 @@ GROUPS = {
         "study": "record many runs by a plan: ranks, servers, values, programs",
     },
     "read": {
-        "show": "one page: where the I/O time of a run went",
+        "show": "one screen: where the I/O time of a run went, and what to change",
         "view": "a run in a web browser: when, where, which call, through all layers",
         "query": "how long calls took in which layer; a run's tables by SQL",
         "diff": "two runs side by side: what takes more or less time, and why",

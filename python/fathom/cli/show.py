@@ -77,7 +77,7 @@ def seconds(word: str) -> float:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """RUN, and what to print of it."""
-    add_run(parser)
+    add_run(parser, last=True)
     add_with_runtime(parser)
     parser.add_argument(
         "--by",

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from fathom.analysis import Source, accesses, collectives, critical, part, ranklist, summary
 from fathom.analysis.breakdown import KEYS, breakdown
-from fathom.errors import UsageError
+from fathom.errors import UsageError, unknown
 from fathom.pages import collectives as shape
 from fathom.pages import coverage_footer, tuned
 from fathom.pages.part import Page, Part
@@ -411,9 +411,11 @@ NAMES = (*BY, *(name for name in KEYS if name not in BY))
 
 def check_keys(names: Sequence[str]) -> None:
     """Errors: `UsageError` of keys that are none, or do not go together."""
-    unknown = [name for name in names if name not in NAMES]
-    if unknown or not names:
-        raise UsageError(f"no table '{''.join(unknown[:1])}'; there are {', '.join(NAMES)}")
+    wrong = [name for name in names if name not in NAMES]
+    if wrong or not names:
+        raise UsageError(
+            unknown("no table", "".join(wrong[:1]), NAMES, "fathom help show lists them")
+        )
     alone = [name for name in names if name not in KEYS]
     if len(names) > 1 and alone:
         raise UsageError(f"'{alone[0]}' is a table of its own; together go {', '.join(KEYS)}")
