@@ -4,6 +4,7 @@
 use std::time::{Duration, Instant};
 
 use crate::AttachError;
+use crate::beside::Beside;
 use crate::choice::Choice;
 use crate::frame::{Place, Saved};
 use crate::machine::{self, EXTENDED, RESTORES_AT_ONCE, Registers};
@@ -31,6 +32,7 @@ pub struct Borrowed<'a> {
 	returning: bool,
 	/// Was it not given back yet?
 	open: bool,
+	_beside: Option<Beside>,
 }
 
 impl<'a> Borrowed<'a> {
@@ -52,8 +54,18 @@ impl<'a> Borrowed<'a> {
 		};
 		let place = machine::place(choice.registers.sp(), &saved.extended, data.len());
 		let frame = machine::frame(&saved, &place, view.returns);
-		let borrowed =
-			Borrowed { thread, saved, place, view, others, until, returning: false, open: true };
+		let beside = Beside::of(view.process, thread);
+		let borrowed = Borrowed {
+			thread,
+			saved,
+			place,
+			view,
+			others,
+			until,
+			returning: false,
+			open: true,
+			_beside: beside,
+		};
 		if borrowed.saved.extended.is_empty() {
 			return Err(AttachError::Foreign);
 		}

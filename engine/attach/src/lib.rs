@@ -8,6 +8,7 @@
 #[cfg_attr(not(target_arch = "aarch64"), allow(dead_code))]
 // compiled everywhere, so that it stays whole
 mod aarch64;
+mod beside;
 mod call;
 mod choice;
 mod frame;
