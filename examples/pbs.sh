@@ -25,5 +25,5 @@ $launch "$PROGRAM" ${ARGUMENTS:-} || status=$?
 
 unset LD_PRELOAD
 fathom pack "$name"
-fathom show "$name" >"$name.txt"
+fathom show "$name" --all >"$name.txt"
 exit "$status"

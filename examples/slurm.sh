@@ -22,5 +22,5 @@ if [ "$status" -ne 0 ] && [ "${launch%% *}" = srun ]; then
 	srun --ntasks-per-node=1 fathom pack --recover "$name"
 fi
 fathom pack "$name"
-fathom show "$name" >"$name.txt"
+fathom show "$name" --all >"$name.txt"
 exit "$status"

@@ -318,7 +318,7 @@ def test_layouts_of_lustre_have_their_targets(tmp_path: Path) -> None:
 def test_first_sentences_say_what_is_true_of_the_job(
     tmp_path: Path, name: str, words: tuple[str, ...]
 ) -> None:
-    shown = fathom("show", imported(wild.log(name), tmp_path))
+    shown = fathom("show", imported(wild.log(name), tmp_path), "--all")
     assert shown.returncode == 0, shown.stderr
     (answer,) = [
         block for block in shown.stdout.split("\n\n") if block.startswith("I/O the problem?")
