@@ -26,7 +26,7 @@ def test_a_program_and_its_page(tmp_path: Path) -> None:
         [PARTS[0], *words], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert done.stdout == ""
-    assert "posix" in done.stderr
+    assert "POSIX" in done.stderr
     assert done.stderr.endswith(f"fathom: run directory {tmp_path}/copy.fathom\n")
     run = fathom.open(tmp_path / "copy")
     moved = run.sql(
