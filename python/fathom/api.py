@@ -85,8 +85,40 @@ class Answer:
         bars.save(Path(path), bars.picture(self._query, self._answer))
 
 
+#: What a user asks of a run; completion in a shell or notebook names no more.
+OFFERED = ("answers by calls findings manifest name path query sql table tables").split()
+
+
 class Run(store.Run):
     """One run. `run.tables` names its tables, `run.table("files")` gives one, `run.sql("select …")` asks."""
+
+    def __dir__(self) -> list[str]:
+        """For completion."""
+        return list(OFFERED)
+
+    def __repr__(self) -> str:
+        """How it is opened again."""
+        return f"fathom.open({str(self.path)!r})"
+
+    # The page's tables take longer to load than a query to answer: only what needs them imports them.
+    def __str__(self) -> str:
+        """The screen of `fathom show`."""
+        from fathom.pages import page, screen
+
+        return screen.text(page.of_run(self))
+
+    def _repr_html_(self) -> str:
+        """The same as a notebook renders it."""
+        from fathom.pages import page, screen
+
+        return screen.html(page.of_run(self))
+
+    def answers(self) -> dict[str, list[str]]:
+        """The six questions of `fathom show --all`, each with its answer in one sentence or more."""
+        from fathom.pages import answers, page
+
+        shown = page.of_run(self)
+        return dict(answers.sentences(shown.answers, shown.name, shown.manifest))
 
     def calls(
         self,
@@ -149,7 +181,6 @@ class Run(store.Run):
     def by(self, *keys: str) -> pa.Table:
         """The table of `fathom show --by KEY[,KEY]`: calls, bytes, seconds by layer, function, rank, file, time, …;
         one key, or several that go together. Units are in the names of columns."""
-        # The page's tables take longer to load than a query to answer.
         from fathom.pages import sections
 
         with explain_missing(self.manifest, every_call):

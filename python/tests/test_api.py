@@ -1,6 +1,8 @@
 """The module `fathom`: what a run gives in Python, against what the commands print of it."""
 
+import html
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -38,6 +40,32 @@ def test_the_longest_calls_come_first(shared_run: Path) -> None:
     run = fathom.open(shared_run)
     durations = run.calls(longest=2, columns=["duration"])["duration"].to_pylist()
     assert durations == sorted(run.table("calls")["duration"].to_pylist(), reverse=True)[:2]
+
+
+def test_a_run_says_what_show_does(
+    shared_run: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    run = fathom.open(shared_run)
+    assert main(["show", str(shared_run)]) == 0
+    shown = capsys.readouterr().out
+    assert f"{run}\n" == shown
+    rendered = run._repr_html_()
+    assert re.sub("</?(pre|b)>", "", html.unescape(rendered)) == str(run).replace(" \n", "\n")
+    assert rendered.startswith("<pre><b>") and "</b>" in rendered
+    assert json.loads(_json(capsys, "show", shared_run))["answers"]["says"] == run.answers()
+
+
+def test_completion_names_what_is_offered_and_nothing_else(shared_run: Path) -> None:
+    run = fathom.open(shared_run)
+    assert {"calls", "by", "query", "findings", "answers", "sql"} < set(dir(run))
+    assert all(hasattr(run, name) for name in dir(run))
+    assert eval(repr(run), {"fathom": fathom}).path == run.path
+
+
+def _json(capsys: Captured, *words: object) -> str:
+    assert main([*map(str, words), "--json"]) == 0
+    return capsys.readouterr().out
 
 
 def test_what_cannot_be_asked_is_said(shared_run: Path) -> None:

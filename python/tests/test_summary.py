@@ -44,6 +44,19 @@ def test_functions_keep_posix_from_mpiio_apart(run_directory: Path) -> None:
     assert ("seal", "mpiio") not in functions
 
 
+def test_percentiles_are_of_calls_that_ended(tmp_path: Path) -> None:
+    calls = [
+        {"id": n, "layer": "posix", "op": "pread", "kind": "read", "start": n, "duration": n}
+        | {"state": "done" if n <= 100 else "unfinished"}
+        for n in range(1, 111)
+    ]
+    run = fathom.open(write_run(tmp_path / "r.fathom", runs=[{}], calls=calls))
+    (row,) = summary.percentiles(run).to_pylist()
+    assert (row["op"], row["calls"], row["seconds"]) == ("pread", 100, pytest.approx(5050 * NS))
+    said = [row[f"{name}_seconds"] / NS for name in ("p50", "p90", "p99", "longest")]
+    assert said == pytest.approx([50, 90, 99, 100])
+
+
 def test_ranks_and_who_is_slowest(run_directory: Path) -> None:
     run = fathom.open(run_directory)
     ranks = summary.ranks(run)

@@ -85,6 +85,19 @@ def _pairs(table: pa.Table) -> list[tuple[Any, Any]]:
     return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
 
+def percentiles(source: Source) -> pa.Table:
+    """How long calls of a function take, the most time first, of I/O calls that were recorded in full and ended.
+
+    Columns: layer; op; calls; seconds; p50_seconds, p90_seconds, p99_seconds (so many of 100 took no longer);
+    longest_seconds.
+    """
+    return source.sql(
+        """select layer, op, calls, time / 1e9 as seconds, median / 1e9 as p50_seconds, "90 %" / 1e9 as p90_seconds,
+        "99 %" / 1e9 as p99_seconds, longest / 1e9 as longest_seconds
+        from duration_percentiles(state = 'done', op)"""
+    )
+
+
 def functions(source: Source) -> pa.Table:
     """One row per function and caller's layer, the most time first.
 

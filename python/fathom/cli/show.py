@@ -5,6 +5,7 @@ examples:
   fathom show s3d.1 --all
   fathom show s3d.1 --by function --top 50
   fathom show s3d.1 --by rank,function
+  fathom show s3d.1 --by percentile
   fathom show s3d.1 --by file --csv > files.csv
   fathom show s3d.1 --json | jq .answers
   fathom show s3d.1 --svg s3d.svg
@@ -48,6 +49,7 @@ NOTHING = {
         ("critical", "critical-path"),
         "nobody was found critical: fathom run --select critical looks for who is",
     ),
+    "percentile": "no call was recorded in full: record at level call",
     "hint": "no hint, property or layout of a file is known (levels file and call)",
     "sieving": "no reads or writes of MPI-IO are known by file (levels file and call)",
     "sieved-call": "no call of MPI-IO that was recorded in full moved more than it asked for",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from html import escape
 from pathlib import PurePath
 
 from fathom.analysis.account import CAUSES
@@ -184,3 +185,14 @@ def print_screen(page: Page) -> None:
     """To stdout."""
     for label, words in lines(page, columns()):
         labelled(label, words)
+
+
+def text(page: Page, width: int = 80) -> str:
+    """The same in one string."""
+    return "\n".join((label + words).rstrip() for label, words in lines(page, width))
+
+
+def html(page: Page, width: int = 80) -> str:
+    """The same for a notebook."""
+    said = (f"<b>{escape(label)}</b>{escape(words)}" for label, words in lines(page, width))
+    return "<pre>" + "\n".join(said) + "</pre>"

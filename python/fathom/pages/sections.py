@@ -37,6 +37,16 @@ FUNCTIONS = (
     Column("longest", "longest_seconds", numbers.seconds, spare=1),
     Column("MB/s", "mb_per_s", numbers.rate, spare=2),
 )
+PERCENTILES = (
+    Column("function", "op", text, right=False),
+    Column("layer", "layer", text, right=False),
+    Column("calls", "calls", numbers.count),
+    Column("time", "seconds", numbers.seconds),
+    Column("p50", "p50_seconds", numbers.seconds),
+    Column("p90", "p90_seconds", numbers.seconds),
+    Column("p99", "p99_seconds", numbers.seconds),
+    Column("longest", "longest_seconds", numbers.seconds),
+)
 RANKS = (
     Column("rank", "rank", numbers.count),
     Column("process", "pid", str, spare=3),
@@ -351,6 +361,7 @@ PARTS = (
         "unfinished", summary.unfinished, "Open when their process ended (for: the longest)", "unfinished", UNFINISHED,
     ),
     Part("functions", summary.functions, "Functions", "function", FUNCTIONS, needs="layers"),
+    Part("percentiles", summary.percentiles, by="percentile", columns=PERCENTILES, alone=True),
     Part("spread", summary.spread, _ranks_title, words=_spread, needs="layers", whole=True),
     Part("ranks", summary.ranks, by="rank", columns=RANKS),
     Part("files", summary.files, "Files", "file", FILES, _of_whom),

@@ -6,7 +6,7 @@ from fathom.text.column import Column
 
 GAP = 2
 # A path keeps this much of its end, another name of its beginning; only then are columns left out.
-LEAST_PATH, LEAST_NAME = 30, 12
+LEAST_PATH, LEAST_NAME = 30, 18
 #: Figures that a row is asked for: left out last of those that are no names.
 ASKED_FOR = frozenset(("seconds", "calls", "bytes", "share"))
 

@@ -87,7 +87,7 @@ def labelled(label: str, line: str, stream: TextIO | None = None) -> None:
     """One line whose label is bold on a terminal."""
     out = stream or sys.stdout
     if on_terminal(out):
-        _console(out).print(_bold(label) + line, soft_wrap=True)
+        _console(out).print(_bold(label), line, sep="", soft_wrap=True, markup=False)
     else:
         print((label + line).rstrip(), file=out)
 

@@ -31,7 +31,7 @@ order by layer, "time bin", bucket;
 create or replace macro duration_percentiles(selected, by_op) as table
 select
 	layer, by_op as op, count(*) as calls, sum(duration) as time,
-	quantile_disc(duration, 0.5) as median, quantile_disc(duration, 0.95) as "95 %", quantile_disc(duration, 0.99) as "99 %", max(duration) as longest
+	quantile_disc(duration, 0.5) as median, quantile_disc(duration, 0.9) as "90 %", quantile_disc(duration, 0.99) as "99 %", max(duration) as longest
 from calls as c
 where selected and is_io(c.layer, c.kind)
 group by all
@@ -47,7 +47,7 @@ ranked as (
 )
 select
 	layer, op, sum(calls)::bigint as calls, sum(time) as time,
-	min(longest) filter (seen >= 0.5 * every) as median, min(longest) filter (seen >= 0.95 * every) as "95 %",
+	min(longest) filter (seen >= 0.5 * every) as median, min(longest) filter (seen >= 0.9 * every) as "90 %",
 	min(longest) filter (seen >= 0.99 * every) as "99 %", max(longest) as longest
 from ranked
 group by layer, op

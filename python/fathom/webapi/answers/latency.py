@@ -18,7 +18,7 @@ OVER_TIME = """select layer, "time bin", bucket, sum(calls) as calls
     from cells group by all order by layer, "time bin", bucket"""
 #: Of more calls than this percentiles are told from the histogram: exactly, all would be held in memory.
 EXACT = 10_000_000
-UNITS = dict.fromkeys(("time", "median", "95 %", "99 %", "longest"), "ns")
+UNITS = dict.fromkeys(("time", "median", "90 %", "99 %", "longest"), "ns")
 
 
 @answer("latency", by=choice("op", "layer"), width=number(1, 1024))
