@@ -10,6 +10,7 @@ In a traced program: `with fathom.region("step", number=17): …` (docs/user-api
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from os import PathLike
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,18 @@ if TYPE_CHECKING:
     from fathom.api import Run
 
 __version__ = "0.1.0"
-__all__ = ["call_origin", "current", "include", "mark", "open", "region", "to_pandas", "to_polars"]
+__all__ = [
+    "call_origin",
+    "current",
+    "diff",
+    "include",
+    "landscape",
+    "mark",
+    "open",
+    "region",
+    "to_pandas",
+    "to_polars",
+]
 
 
 def include() -> str:
@@ -41,6 +53,22 @@ def open(path: str | PathLike[str], *, with_runtime: bool = False) -> Run:
     from fathom.run import store  # the catalog's generator needs no DuckDB
 
     return store.open_as(api.Run, path, with_runtime=with_runtime)
+
+
+def diff(a: str | PathLike[str], b: str | PathLike[str], by: str = "function") -> pyarrow.Table:
+    """Two runs side by side, as `fathom diff A B --by` has them: by layer, function, rank, file or configuration; the
+    largest difference first. Raises `fathom.errors.FathomError`."""
+    from fathom import api
+
+    return api.diff(a, b, by)
+
+
+def landscape(runs: Iterable[str | PathLike[str]]) -> pyarrow.Table:
+    """A row for each run, or each run below a directory, as `fathom landscape --csv` has them. Raises
+    `fathom.errors.FathomError`."""
+    from fathom import api
+
+    return api.landscape(runs)
 
 
 def to_pandas(table: pyarrow.Table) -> pandas.DataFrame:

@@ -7,8 +7,9 @@ be used.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,11 +19,11 @@ from fathom.analysis import findings
 from fathom.analysis.latency import ask, language, model
 from fathom.analysis.latency import segment as segments
 from fathom.cache import conclusions
-from fathom.errors import UsageError, printable
+from fathom.errors import UsageError, printable, unknown
 from fathom.pages import bars
 from fathom.pages import findings as words
 from fathom.run import store
-from fathom.run.database import of_path, one_of
+from fathom.run.database import of_path, one_of, table_of
 from fathom.run.limitations import every_call, explain_missing, reads_and_writes
 
 if TYPE_CHECKING:
@@ -233,6 +234,27 @@ class Run(store.Run):
         for row, finding in zip(rows, concluded.conclusions, strict=True):
             row["calls"] = finding.calls
         return pa.Table.from_pylist(rows, schema=CONCLUSIONS)
+
+
+def diff(a: str | PathLike[str], b: str | PathLike[str], by: str) -> pa.Table:
+    """`fathom.diff`."""
+    from fathom.analysis import Remembered, difference
+
+    if by not in difference.BY:
+        raise UsageError(unknown("no table", by, difference.BY))
+    runs = (store.open_run(path) for path in (a, b))
+    return difference.BY[by](
+        *(difference.Side(run.name, run.manifest, Remembered(run)) for run in runs)
+    )
+
+
+def landscape(runs: Iterable[str | PathLike[str]]) -> pa.Table:
+    """`fathom.landscape`. In this process alone: others would start a script that calls it once more."""
+    from fathom.pages import landscapes
+
+    paths = landscapes.below([fspath(path) for path in runs])
+    rows = (make() for make in landscapes.each(paths, landscapes.Wanted(), alone=True))
+    return table_of([landscapes.flat(row, []) for row in rows])
 
 
 def _name(column: str) -> str:

@@ -1,6 +1,8 @@
 """The module `fathom`: what a run gives in Python, against what the commands print of it."""
 
+import csv
 import html
+import io
 import json
 import re
 import sys
@@ -61,6 +63,19 @@ def test_completion_names_what_is_offered_and_nothing_else(shared_run: Path) -> 
     assert {"calls", "by", "query", "findings", "answers", "sql"} < set(dir(run))
     assert all(hasattr(run, name) for name in dir(run))
     assert eval(repr(run), {"fathom": fathom}).path == run.path
+
+
+def test_runs_side_by_side_are_those_of_the_commands(shared_run: Path, capsys: Captured) -> None:
+    for by in ("function", "layer"):
+        told = json.loads(_json(capsys, "diff", shared_run, shared_run, "--by", by))
+        assert len(fathom.diff(shared_run, shared_run, by).to_pylist()) == len(told) > 0
+    with pytest.raises(UsageError, match="no table 'functoin'; is it 'function'"):
+        fathom.diff(shared_run, shared_run, "functoin")
+    assert main(["landscape", str(shared_run.parent), "--csv"]) == 0
+    told = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    rows = fathom.landscape([shared_run.parent]).to_pylist()
+    assert [row["run"] for row in rows] == [row["run"] for row in told] == ["small"]
+    assert str(rows[0]["bytes_written"]) == told[0]["bytes_written"]
 
 
 def _json(capsys: Captured, *words: object) -> str:

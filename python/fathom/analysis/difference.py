@@ -306,3 +306,13 @@ def slower(table: pa.Table, percent: float) -> list[str]:
         ):
             grown.append(row["quantity"])
     return grown
+
+
+#: Tables of two runs side by side, by what a row is of.
+BY = {
+    "layer": layers,
+    "function": functions,
+    "rank": ranks,
+    "file": files,
+    "configuration": configuration,
+}

@@ -21,14 +21,6 @@ from fathom.pages import coverage_footer, written
 from fathom.pages import difference as view
 from fathom.text import tables
 
-BY = {
-    "layer": difference.layers,
-    "function": difference.functions,
-    "rank": difference.ranks,
-    "file": difference.files,
-    "configuration": difference.configuration,
-}
-
 
 def _percent(word: str) -> float:
     try:
@@ -45,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("first", metavar="A", help="run directory")
     parser.add_argument("second", metavar="B", help="run directory")
     add_with_runtime(parser)
-    parser.add_argument("--by", choices=BY, help="only this table, all of its rows")
+    parser.add_argument("--by", choices=difference.BY, help="only this table, all of its rows")
     parser.add_argument("--top", type=positive, metavar="N", help="most rows of a table (page: 10)")
     parser.add_argument(
         "--fail-over",
@@ -72,7 +64,7 @@ def _left_out(a: Side, b: Side) -> list[str]:
 
 
 def _one(arguments: argparse.Namespace, a: Side, b: Side) -> None:
-    table = BY[arguments.by](a, b)
+    table = difference.BY[arguments.by](a, b)
     if arguments.json:
         written.show(table.slice(0, arguments.top))
     elif arguments.csv:
@@ -87,7 +79,7 @@ def _one(arguments: argparse.Namespace, a: Side, b: Side) -> None:
 
 def _all(arguments: argparse.Namespace, a: Side, b: Side) -> None:
     whole, warnings = difference.whole(a, b), difference.incomparable(a, b)
-    tables = {by: ask(a, b) for by, ask in BY.items()}
+    tables = {by: ask(a, b) for by, ask in difference.BY.items()}
     if arguments.json:
         content = {
             "format": 1,
@@ -114,7 +106,7 @@ def _failed(limit: float, a: Side, b: Side) -> bool:
 def run(arguments: argparse.Namespace) -> int:
     """Prints the tables; the status says whether B is too slow."""
     if arguments.csv and not arguments.by:
-        raise UsageError(f"diff: --csv prints one table; add --by {', '.join(BY)}")
+        raise UsageError(f"diff: --csv prints one table; add --by {', '.join(difference.BY)}")
     a, b = (_side(path, arguments.with_runtime) for path in (arguments.first, arguments.second))
     if arguments.by:
         _one(arguments, a, b)

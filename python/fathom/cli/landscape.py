@@ -37,8 +37,6 @@ from fathom.text import tables
 
 T = TypeVar("T")
 
-GROUP_SECONDS = ("io", "open", "read", "write", "close")
-
 
 #: What runs are ranked by, and its column.
 BY = {
@@ -132,7 +130,7 @@ def _compare(rows: list[dict[str, Any]], baseline: dict[str, Any]) -> None:
     before = {group["group"]: group for group in baseline["groups"]}
     for row in rows:
         for group in row["groups"]:
-            landscape.add_speedups([group], before.get(group["group"]), GROUP_SECONDS)
+            landscape.add_speedups([group], before.get(group["group"]), landscapes.GROUP_SECONDS)
 
 
 def _groups_worth_showing(
@@ -146,23 +144,6 @@ def _groups_worth_showing(
             if group["io_seconds"] >= landscapes.FEW * row["io_seconds"] > 0:
                 worth[group["group"]] = None
     return list(worth)
-
-
-def _flat(row: dict[str, Any], groups: list[str]) -> dict[str, Any]:
-    """Lists as words apart by blanks; of each group its seconds, and speed-ups where there are some."""
-    flat = {
-        key: " ".join(str(item) for item in value) if isinstance(value, list) else value
-        for key, value in row.items()
-        if key not in ("groups", "when_parts")
-    }
-    flat["notes"] = "; ".join(row["notes"])
-    have = {group["group"]: group for group in row["groups"]}
-    for name in groups:
-        for key in ("io_seconds", "read_seconds", "write_seconds"):
-            flat[f"{name} {key}"] = have.get(name, {}).get(key)
-        for key in GROUP_SECONDS if "speedup_run" in row else ():
-            flat[f"{name} speedup_{key}"] = have.get(name, {}).get(f"speedup_{key}")
-    return flat
 
 
 def _interference(arguments: argparse.Namespace) -> int:
@@ -269,7 +250,9 @@ def run(arguments: argparse.Namespace) -> int:
         content = {"format": 1, "layer": arguments.layer, "baseline": baseline, "runs": ranked}
         print(json.dumps(content, indent=2, ensure_ascii=False))
     elif arguments.csv:
-        sys.stdout.write(tables.csv_text(database.table_of([_flat(row, groups) for row in ranked])))
+        sys.stdout.write(
+            tables.csv_text(database.table_of([landscapes.flat(row, groups) for row in ranked]))
+        )
     elif arguments.by:
         view.show_ranking(ranked, len(every), arguments.by)
     else:

@@ -27,6 +27,10 @@ FEW = 0.01  # of a run's I/O time: file groups found by suffix that have less ar
 MANY = 8  # runs without a row, from which on other processes are worth their start
 
 
+#: Seconds of a group of files that have a speed-up.
+GROUP_SECONDS = ("io", "open", "read", "write", "close")
+
+
 @dataclass(frozen=True)
 class Wanted:
     """What a row is of: which layer's calls, which groups of files; with what the findings say is lost?"""
@@ -158,13 +162,32 @@ def _row(path: str, wanted: Wanted, reader: str, quiet: bool) -> dict[str, Any]:
     return row
 
 
-def each(paths: Sequence[str], wanted: Wanted) -> Iterator[Callable[[], dict[str, Any]]]:
-    """Of each path what gives its row, in order."""
+def flat(row: dict[str, Any], groups: list[str]) -> dict[str, Any]:
+    """Lists as words apart by blanks; of each group its seconds, and speed-ups where there are some."""
+    flat = {
+        key: " ".join(str(item) for item in value) if isinstance(value, list) else value
+        for key, value in row.items()
+        if key not in ("groups", "when_parts")
+    }
+    flat["notes"] = "; ".join(row["notes"])
+    have = {group["group"]: group for group in row["groups"]}
+    for name in groups:
+        for key in ("io_seconds", "read_seconds", "write_seconds"):
+            flat[f"{name} {key}"] = have.get(name, {}).get(key)
+        for key in GROUP_SECONDS if "speedup_run" in row else ():
+            flat[f"{name} speedup_{key}"] = have.get(name, {}).get(f"speedup_{key}")
+    return flat
+
+
+def each(
+    paths: Sequence[str], wanted: Wanted, alone: bool = False
+) -> Iterator[Callable[[], dict[str, Any]]]:
+    """Of each path what gives its row, in order. `alone`: without processes beside this one."""
     reader = version()
     ready = {path: _ready(path, wanted, reader) for path in paths}
     missing = [path for path, row in ready.items() if row is None]
     make: dict[str, Callable[[], dict[str, Any]]]
-    processors = len(os.sched_getaffinity(0)) if len(missing) >= MANY else 1
+    processors = len(os.sched_getaffinity(0)) if len(missing) >= MANY and not alone else 1
     pool = ProcessPoolExecutor(processors, get_context("spawn")) if processors > 1 else None
     with pool or contextlib.nullcontext():
         quiet = pool is not None
