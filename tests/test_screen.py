@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -62,3 +63,33 @@ def test_the_command_that_it_names_prints_every_table(tmp_path: Path) -> None:
     whole = shown(log, tmp_path, 80, "--all")
     assert len(whole) > 2 * len(first)
     assert any(line.startswith("Functions") for line in whole)
+
+
+SHOWS = """
+import sys
+from fathom.__main__ import main
+main(["show", sys.argv[1]])
+print(*sys.modules, file=sys.stderr)
+"""
+
+
+def test_who_looks_again_loads_neither_duckdb_nor_arrow(tmp_path: Path) -> None:
+    """The screen is kept beside the tables, by width, for as long as they are the same."""
+    log = sample(LOGS[0])
+    env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), "COLUMNS": "80"}
+
+    def again() -> bool:
+        """Are tables read?"""
+        words = [sys.executable, "-c", SHOWS, str(log)]
+        done = subprocess.run(words, capture_output=True, text=True, check=True, env=env)
+        assert done.stdout.splitlines() == first
+        return bool({"duckdb", "pyarrow", "numpy", "rich"} & set(done.stderr.split()))
+
+    first = shown(log, tmp_path, 80)
+    assert not again()
+    (run,) = tmp_path.glob("fathom/imported/*/*/*.fathom")
+    shown(log, tmp_path, 60)
+    assert len(list((run / "tables" / "screens").iterdir())) == 2
+    os.utime(run / "run.json", (0, 0))
+    assert again()
+    assert not again()

@@ -226,7 +226,7 @@ class Run(store.Run):
         among them), or all. `lost_seconds` of run time is null where a danger costs none, `lost_between_seconds` the
         least and the most that they may be; `sure` is 0 to 1; `proof` is the command that proves it, or null; `calls`
         are `calls.id` of examples, `lines` the source lines of those."""
-        concluded = conclusions.find(self, findings.rules(names, findings.own_folder()))
+        concluded = conclusions.find(self, findings.rules(names))
         if concluded.broken:
             path, why = next(iter(concluded.broken.items()))
             raise UsageError(why if why.startswith(path) else f"{path}: {why}")

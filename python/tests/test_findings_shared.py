@@ -248,7 +248,7 @@ def test_turns_of_thousands_of_calls_are_those_of_neighbours(tmp_path: Path, reg
         calls=rows,
         counters=counters_of(rows),
     )
-    (gaps,) = Asked(fathom.open(path)).rows(findings.read(*findings.rules(["idle-gaps"], None)))
+    (gaps,) = Asked(fathom.open(path)).rows(findings.read(*findings.rules(["idle-gaps"])))
     assert gaps["n"] == turns
     assert gaps["each"] == pytest.approx(1e-4)
     assert gaps["gap"] == pytest.approx(1e-4)

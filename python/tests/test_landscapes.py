@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from fathom.__main__ import main
 from fathom.pages import landscapes
-from fathom.run.store import is_settled
+from fathom.run.directory import is_settled
 from schema import counters_of, write_run
 
 WANTED = landscapes.Wanted()

@@ -2,7 +2,6 @@
 they are read, asked, and ranked by the seconds of run time that mending would win, which the run's account bounds.
 """
 
-import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -143,12 +142,6 @@ def catalog() -> list[Path]:
     return sorted((paths.catalog() / "findings").glob("*.sql"))
 
 
-def own_folder() -> Path | None:
-    """The folder of the user's own findings."""
-    folder = os.environ.get("FATHOM_FINDINGS")
-    return Path(folder) if folder else None
-
-
 def _files(word: str, own: Sequence[Path]) -> list[Path]:
     """What a user means by the name of a finding, a file, or a folder."""
     path = Path(word)
@@ -163,8 +156,9 @@ def _files(word: str, own: Sequence[Path]) -> list[Path]:
     return named
 
 
-def rules(words: Iterable[str], own: Path | None) -> list[Path]:
+def rules(words: Iterable[str] = ()) -> list[Path]:
     """The files to ask: those `words` name, or all; those of the user's own folder take part."""
+    own = paths.own_findings()
     if own and not own.is_dir():
         raise UsageError(f"{own} is no folder of findings")
     users_rules = sorted(own.glob("*.sql")) if own else []

@@ -18,9 +18,9 @@ from fathom.analysis import Remembered, findings, landscape, part
 from fathom.cache import conclusions
 from fathom.cache.answers import CachedAnswers, version
 from fathom.errors import NotARun
-from fathom.run.directory import resolve
+from fathom.run.directory import is_settled, resolve
 from fathom.run.manifest import failure, imported_by
-from fathom.run.store import Run, is_settled, open_run
+from fathom.run.store import Run, open_run
 from fathom.text import numbers
 
 FEW = 0.01  # of a run's I/O time: file groups found by suffix that have less are not printed
@@ -105,7 +105,7 @@ def _program(run: Run) -> str:
 
 def _lost(run: Run) -> dict[str, Any]:
     """What the largest finding would win, and the cause that took the slowest process most of its I/O."""
-    found = conclusions.find(run, findings.rules([], findings.own_folder()))
+    found = conclusions.find(run, findings.rules())
     most = next((finding for finding in found.conclusions if finding.lost), None)
     causes = found.bar.slowest.causes if found.bar.slowest else {}
     cause = max(causes, key=lambda name: causes[name], default=None)

@@ -37,7 +37,7 @@ def _findings(run: Run) -> Findings | None:
     """What the page says of what loses time; none where looking would take longer than the page."""
     if run.sql("select events from runs")["events"][0].as_py() > FINDINGS_ON_PAGE:
         return None
-    ranked = cached.find(run, conclusions.rules([], conclusions.own_folder()))
+    ranked = cached.find(run, conclusions.rules())
     findings.complain(ranked)
     return ranked
 

@@ -10,12 +10,13 @@ from fathom.analysis.account import CAUSES
 from fathom.analysis.findings import Finding
 from fathom.analysis.part import in_part
 from fathom.analysis.sentence import sentence
+from fathom.cache.screens import Line
 from fathom.pages import account, answers, coverage_footer, facts
 from fathom.pages.part import Page
 from fathom.run.manifest import TOOLS, command_line, imported_by
 from fathom.text import numbers
 from fathom.text.fit import tail
-from fathom.text.tables import columns, labelled, printable, wrapped
+from fathom.text.tables import printable, wrapped
 
 #: Of a terminal that nobody has made larger.
 ROWS = 24
@@ -33,7 +34,6 @@ LABEL = 18  # of a question
 LEAST_PATH = 20  # of a file's name
 EVERYTHING = 6  # lines of what to do, and all else that a finding says
 MARGIN = 11  # left of a finding's words
-Line = tuple[str, str]  # what stands out, and the rest
 
 
 def _plain(label: str, words: str, width: int, most: int | None = None) -> list[Line]:
@@ -179,12 +179,6 @@ def _joined(blocks: Iterable[Sequence[Line]]) -> list[Line]:
     for block in filter(None, blocks):
         joined += [("", ""), *block] if joined else block
     return joined
-
-
-def print_screen(page: Page) -> None:
-    """To stdout."""
-    for label, words in lines(page, columns()):
-        labelled(label, words)
 
 
 def text(page: Page, width: int = 80) -> str:

@@ -2,6 +2,7 @@
 Arrow: commands that read no table start at once."""
 
 import contextlib
+import os
 import subprocess
 from os import PathLike
 from pathlib import Path
@@ -88,6 +89,30 @@ def find(path: str | PathLike[str]) -> Path | None:
         if (candidate / "run.json").is_file() or (candidate / "streams").is_dir():
             return candidate.resolve()
     return None
+
+
+def is_settled(directory: Path) -> bool:
+    """Have all processes ended, and were the tables made of the streams that are there? As the engine would say,
+    without starting it; of what an agent shipped elsewhere only the engine knows."""
+    try:
+        lines = (directory / "tables" / "packed").read_text(encoding="utf-8").splitlines()
+        packed = dict(line.split("=", 1) for line in lines)
+        streams = _streams(directory / "streams")
+    except FileNotFoundError:  # not packed; or only tables were kept
+        return (directory / "tables" / "packed").is_file()
+    except (OSError, ValueError):
+        return False
+    newest = max((stream.st_mtime_ns for stream in streams), default=0)
+    present = (len(streams), sum(stream.st_size for stream in streams), newest)
+    stated = tuple(int(packed.get(key, -1)) for key in ("files", "bytes", "newest"))
+    return packed.get("alive") == "0" and present == stated and not (directory / "sink").exists()
+
+
+def _streams(place: Path) -> list[os.stat_result]:
+    """What is known of each stream's file."""
+    nodes = [entry.path for entry in os.scandir(place) if entry.is_dir()]
+    files = [entry for node in nodes for entry in os.scandir(node)]
+    return [entry.stat() for entry in files if entry.name.endswith(".fts")]
 
 
 def to_make(path: str | PathLike[str]) -> Path:

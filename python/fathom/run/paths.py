@@ -116,3 +116,9 @@ def catalog() -> Path:
 def page() -> Path | None:
     """The page of the web UI: inside the package when installed, else as the source tree built it; None: not built."""
     return _first([PACKAGE / "web" / "index.html", SOURCE_TREE / "web" / "dist" / "index.html"])
+
+
+def own_findings() -> Path | None:
+    """The folder of the user's own findings."""
+    folder = os.environ.get("FATHOM_FINDINGS")
+    return Path(folder) if folder else None

@@ -5,6 +5,7 @@ rich is loaded where there is a terminal: others do not wait for it.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import os
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from rich.console import Console
     from rich.table import Table
-    from rich.text import Text
 
 # Where prose is wrapped that goes to no terminal.
 PIPE = 120
@@ -44,10 +44,9 @@ def _console(stream: TextIO) -> Console:
     return Console(file=stream, no_color=bool(os.environ.get("NO_COLOR")), highlight=False)
 
 
-def _bold(words: str) -> Text:
-    from rich.text import Text
-
-    return Text(words, style="bold")
+def _bold(words: str, stream: TextIO) -> str:
+    """As a terminal makes it; rich takes longer to load than a screen to print."""
+    return f"\x1b[1m{words}\x1b[0m" if words and on_terminal(stream) else words
 
 
 def _cells(columns: Sequence[Column], rows: pa.Table) -> list[list[str]]:
@@ -60,19 +59,17 @@ def _cells(columns: Sequence[Column], rows: pa.Table) -> list[list[str]]:
 def heading(words: str, stream: TextIO | None = None) -> None:
     """A line above a table."""
     out = stream or sys.stdout
-    if on_terminal(out):
-        _console(out).print(_bold(words))
-    else:
-        print(words, file=out)
+    print(_bold(words, out), file=out)
 
 
 def columns(stream: TextIO | None = None) -> int:
-    """How many letters fit in a line; where no terminal says, COLUMNS, else 80."""
-    out = stream or sys.stdout
-    if on_terminal(out):
-        return _console(out).width
+    """How many letters fit in a line: what COLUMNS says, else the terminal, else 80."""
     given = os.environ.get("COLUMNS", "")
-    return int(given) if given.isdigit() and int(given) else 80
+    if given.isdigit() and int(given):
+        return int(given)
+    with contextlib.suppress(OSError, ValueError):
+        return os.get_terminal_size((stream or sys.stdout).fileno()).columns or 80
+    return 80
 
 
 def wrapped(words: str, room: int, most: int | None = None) -> list[str]:
@@ -86,10 +83,7 @@ def wrapped(words: str, room: int, most: int | None = None) -> list[str]:
 def labelled(label: str, line: str, stream: TextIO | None = None) -> None:
     """One line whose label is bold on a terminal."""
     out = stream or sys.stdout
-    if on_terminal(out):
-        _console(out).print(_bold(label), line, sep="", soft_wrap=True, markup=False)
-    else:
-        print((label + line).rstrip(), file=out)
+    print((_bold(label, out) + line).rstrip(), file=out)
 
 
 def emphasised(label: str, words: str, stream: TextIO | None = None) -> None:

@@ -77,7 +77,7 @@ def test_without_io_it_says_why(tmp_path: Path) -> None:
 
 
 def test_findings_have_the_interval_of_their_seconds(run_directory: Path) -> None:
-    wanted = find(open_run(run_directory), rules([], None)).conclusions
+    wanted = find(open_run(run_directory), rules()).conclusions
     found = ask(run_directory, "findings")["findings"]
     assert [one["between"] for one in found] == [
         one.between and list(one.between) for one in wanted

@@ -31,7 +31,7 @@ class Refused(UsageError):
 
 def check(name: str) -> None:
     """Is there such a finding? Errors: UsageError with the names."""
-    names = [path.stem for path in findings.rules((), findings.own_folder())]
+    names = [path.stem for path in findings.rules()]
     if name not in (TOP, *names):
         lists = "docs/findings.md lists them"
         raise UsageError(unknown("tune: --try: no finding", name, names, lists))
@@ -62,7 +62,7 @@ def commands(
 
 def of(run: Run, name: str, layers: Collection[str]) -> tuple[Prediction, dict[str, Any]]:
     """What this run's finding of that name predicts, and its settings. Errors: Refused."""
-    concluded = conclusions.find(run, findings.rules((), findings.own_folder())).conclusions
+    concluded = conclusions.find(run, findings.rules()).conclusions
     named = [one for one in concluded if name in (TOP, one.rule.name)]
     mended = [one for one in named if settings(one, layers)]
     if not mended:

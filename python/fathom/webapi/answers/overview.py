@@ -174,7 +174,7 @@ def findings(view: View, _: Selection) -> dict[str, Any]:
 
 def _conclude(view: View) -> dict[str, Any]:
     run = Stoppable(view)
-    findings = conclusions.find(run, conclusions.rules([], conclusions.own_folder()))
+    findings = conclusions.find(run, conclusions.rules())
     view.stop.check()  # a rule that was interrupted counts as broken, and the others as all
     seconds = run.sql("select duration / 1e9 as s from runs")["s"][0].as_py()
     return {

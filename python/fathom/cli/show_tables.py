@@ -1,0 +1,176 @@
+"""What `fathom show` prints of a run but its kept screen: the page, one table, findings, the next run."""
+
+import argparse
+import itertools
+import json
+import sys
+from collections.abc import Callable
+from os import PathLike
+from pathlib import Path
+
+import fathom
+from fathom.analysis import findings as conclusions
+from fathom.analysis import next_selection
+from fathom.cache import conclusions as cached
+from fathom.cache.screens import Line
+from fathom.errors import UsageError
+from fathom.pages import answers, coverage_footer, findings, page, picture, screen, written
+from fathom.pages import next_selection as words
+from fathom.pages.part import Page
+from fathom.pages.sections import rows_by
+from fathom.run.limitations import every_call, explain_missing
+from fathom.run.store import Run
+from fathom.text import tables
+
+# Why a table by this key has no row.
+NOTHING = {
+    "server": "no server was traced, and of no call is it known on which file it was: record at level file",
+    "time": "of no call is it known when it ran (levels file and call)",
+    "line": "no call was recorded in full: fathom show RUN --next prepares the run that knows lines",
+    **dict.fromkeys(
+        ("collective", "collective-function", "aggregator"),
+        "of no collective read or write of MPI-IO is it known who made it together (level call; not in imported runs)",
+    ),
+    **dict.fromkeys(
+        ("critical", "critical-path"),
+        "nobody was found critical: fathom run --select critical looks for who is",
+    ),
+    "percentile": "no call was recorded in full: record at level call",
+    "hint": "no hint, property or layout of a file is known (levels file and call)",
+    "sieving": "no reads or writes of MPI-IO are known by file (levels file and call)",
+    "sieved-call": "no call of MPI-IO that was recorded in full moved more than it asked for",
+}
+
+
+def screen_of(run: str | PathLike[str], with_runtime: bool) -> tuple[list[Line], bool]:
+    """The lines of the screen, and whether all rules could be asked."""
+    content = page.of_run(fathom.open(run, with_runtime=with_runtime))
+    lines = screen.lines(content, tables.columns())
+    return lines, not (content.findings and content.findings.broken)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints it; the status."""
+    if arguments.on is not None:
+        return _print_elsewhere(arguments)
+    if arguments.findings is not None:
+        return _print_findings(arguments)
+    opened = fathom.open(arguments.run, with_runtime=arguments.with_runtime)
+    content = page.of_run(opened)
+    if arguments.next:
+        _print_next(opened, content)
+    elif arguments.by:
+        _print_table(arguments, opened, content)
+    elif arguments.json:
+        written.show(page.content(content, arguments.top))
+    elif arguments.svg:
+        _save_picture(arguments.svg, lambda: _print(content, arguments))
+    else:
+        page.print_page(content, arguments.top or 10)
+    return 0
+
+
+def _print(content: Page, arguments: argparse.Namespace) -> None:
+    if arguments.all:
+        page.print_page(content, arguments.top or 10)
+    else:
+        print(screen.text(content))
+
+
+def _print_elsewhere(arguments: argparse.Namespace) -> int:
+    from fathom.analysis import on_store  # the catalog of stores, which other pages do without
+    from fathom.pages import on_store as elsewhere
+
+    others = (arguments.by, arguments.svg, arguments.csv, arguments.next, arguments.findings)
+    if any(other is not None and other is not False for other in others):
+        raise UsageError("show: --on goes alone or with --json")
+    if arguments.on == "list":
+        print("\n".join(elsewhere.stores_listed()))
+        return 0
+    store = on_store.named(arguments.on)
+    opened = fathom.open(arguments.run, with_runtime=arguments.with_runtime)
+    prediction = on_store.predict(opened, store)
+    if arguments.json:
+        content = elsewhere.as_json(opened.name, prediction, arguments.top)
+        print(json.dumps(content, indent=2, ensure_ascii=False))
+    else:
+        elsewhere.print_prediction(opened.name, prediction, arguments.top or 10)
+    return 0
+
+
+def _print_findings(arguments: argparse.Namespace) -> int:
+    if arguments.by or arguments.svg or arguments.csv or arguments.next:
+        raise UsageError("show: --findings goes alone or with --json")
+    paths = conclusions.rules(arguments.findings)
+    opened = fathom.open(arguments.run, with_runtime=arguments.with_runtime)
+    all_ = cached.find(opened, paths)
+    if arguments.json:
+        listed = findings.listed(opened, opened.manifest, all_.conclusions[: arguments.top])
+        print(json.dumps(listed, indent=2, ensure_ascii=False))
+    else:
+        findings.print_findings(opened, all_, arguments.top)
+    findings.complain(all_)
+    if all_.broken:
+        return UsageError.status
+    over = arguments.fail_over is not None and any(
+        (finding.lost or 0) > arguments.fail_over for finding in all_.conclusions
+    )
+    return 1 if over else 0
+
+
+def _print_table(arguments: argparse.Namespace, source: Run, content: Page) -> None:
+    with explain_missing(source.manifest, every_call):
+        columns, rows = rows_by(source, arguments.by)
+    rows = rows.slice(0, arguments.top)
+    if arguments.json:
+        written.show(rows)
+    elif arguments.csv:
+        sys.stdout.write(tables.csv_text(rows))
+    else:
+        tables.show(columns, rows)
+    for key, why in NOTHING.items():
+        if key in arguments.by and not rows.num_rows:
+            print(f"fathom: {why}", file=sys.stderr)
+    print(f"fathom: {coverage_footer.one_line(content)}", file=sys.stderr)
+
+
+def _print_next(opened: Run, content: Page) -> None:
+    step = next_selection.step(content.source)
+    if step.level == "none":
+        seen = bool(content.table("layers").num_rows)
+        print("This run has the calls themselves:" if seen else "No I/O call was recorded")
+        for line in answers.lines(content.answers, content.name, content.manifest) if seen else ():
+            print(f"  {line}")
+    else:
+        path = _write_selection(opened.name, words.selection(step, opened.name))
+        print(words.command(path, opened.name, opened.manifest))
+        print(f"fathom: {path} selects {words.why(step)}", file=sys.stderr)
+        launcher = opened.manifest.get("launcher")
+        if launcher:
+            print(
+                f"fathom: start it inside the launcher ({launcher}), as this run was",
+                file=sys.stderr,
+            )
+    print(f"fathom: {coverage_footer.one_line(content)}", file=sys.stderr)
+
+
+def _write_selection(name: str, content: str) -> str:
+    """Into NAME.next.toml here; a file that says something else is left alone, and the next free name taken."""
+    for number in itertools.count(1):
+        path = Path(f"{name}.next{'' if number == 1 else f'.{number}'}.toml")
+        try:
+            if path.exists() and path.read_text(encoding="utf-8") != content:
+                continue
+            path.write_text(content, encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"show: cannot write {path}: {error}") from error
+        return str(path)
+    raise AssertionError
+
+
+def _save_picture(path: Path, print_it: Callable[[], None]) -> None:
+    try:
+        picture.save(path, print_it)
+    except OSError as error:
+        raise UsageError(f"show: cannot write {path}: {error.strerror}") from error
+    print(f"picture: {path}", file=sys.stderr)
