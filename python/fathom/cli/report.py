@@ -76,8 +76,8 @@ def _say(what: str) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Writes the file; stderr says what it does not hold."""
-    form = template()
     runs = Runs(arguments.runs or [newest_run()])
+    form = template()
     summary = words(runs)
     room = arguments.size - len(form.encode()) - 2 * len(summary.encode()) - 8192
     if room <= 0:
