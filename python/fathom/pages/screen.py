@@ -150,9 +150,10 @@ def _missing(page: Page, width: int) -> list[Line]:
 
 
 def _more(page: Page, width: int) -> list[Line]:
-    name = page.name
-    words = f"fathom show {name} --all, --findings, --by line; fathom view {name}"
-    return _plain("More: ", words, width)
+    """Where more is, in one line."""
+    options = "--all, --findings, --by line"
+    whole = f"fathom show {page.name} {options}; fathom view {page.name}"
+    return [("More: ", whole if len(whole) <= width - len("More: ") else options)]
 
 
 def _nothing(page: Page, width: int) -> list[Line]:
