@@ -86,8 +86,14 @@ def first_cause(bar: Bar) -> str:
 
 
 def title(bar: Bar) -> str:
-    """Above the picture."""
-    return f"Where {numbers.seconds(bar.run_seconds)} went, by cause of I/O time"
+    """Above the picture. Calls of threads, and sums that a log shares out, may be more than the run."""
+    most = bar.slowest.seconds if bar.slowest else 0.0
+    beside = (
+        f" ({numbers.seconds(most)}: calls lie side by side)"
+        if most > (1 + HARDLY) * bar.run_seconds
+        else ""
+    )
+    return f"Where {numbers.seconds(bar.run_seconds)} went, by cause of I/O time{beside}"
 
 
 def as_json(bar: Bar) -> Mapping[str, Any]:
