@@ -153,11 +153,17 @@ def with_fault(program: Path, fault: Fault, tmp: Path) -> Outcome:
     return result
 
 
+def _remove(folder: Path) -> None:
+    """Of a command that failed the watcher may be about to write run.json."""
+    while folder.exists():
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def with_fault_in_command(program: Path, fault: Fault, tmp: Path) -> Outcome:
     """The program under `fathom run`, which itself has a system call that fails."""
     directory = tmp / "files"
     directory.mkdir(parents=True)
     run = fathom_run(tmp / "run.fathom", [str(program), str(directory)])
     result = outcome([*injecting(fault), *run], directory)
-    shutil.rmtree(tmp)
+    _remove(tmp)
     return result
