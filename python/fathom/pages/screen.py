@@ -99,7 +99,8 @@ def _finding(finding: Finding, directory: str, detail: int, width: int) -> list[
 def _findings(page: Page, room: int, width: int) -> list[Line]:
     """The worst, the first of them in as much detail as there is room for."""
     if page.findings is None:
-        return _plain("What loses time?  ", f"fathom show {page.name} --findings says it", width)
+        says = f"fathom show {printable(page.name)} --findings says it"
+        return _plain("What loses time?  ", says, width)
     worst = page.findings.conclusions[:WORST]
     if not worst:
         return []
@@ -151,8 +152,8 @@ def _missing(page: Page, width: int) -> list[Line]:
 
 def _more(page: Page, width: int) -> list[Line]:
     """Where more is, in one line."""
-    options = "--all, --findings, --by line"
-    whole = f"fathom show {page.name} {options}; fathom view {page.name}"
+    name, options = printable(page.name), "--all, --findings, --by line"
+    whole = f"fathom show {name} {options}; fathom view {name}"
     return [("More: ", whole if len(whole) <= width - len("More: ") else options)]
 
 
