@@ -64,10 +64,8 @@ def _bar(page: Page, width: int) -> list[Line]:
         return []
     title, first = account.title(page.findings.bar), account.first_cause(page.findings.bar)
     explained = f"{title}; {first}: {CAUSES[first]}"
-    return [
-        (explained if len(explained) <= width else title, ""),
-        *(("", line) for line in painted),
-    ]
+    titles = [explained] if len(explained) <= width else wrapped(title, width)
+    return [*((line, "") for line in titles), *(("", line) for line in painted)]
 
 
 def _where(finding: Finding, directory: str, room: int) -> str:
