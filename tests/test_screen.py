@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from fathom.pages import screen
+from fathom.pages import findings, screen
 from harness import paths, wild
 from test_import_darshan import sample
 
@@ -42,7 +42,7 @@ def assert_screen(log: Path, cache: Path) -> None:
         assert told == sorted(told) and None not in (begun[1], begun[4]), text
         if begun[2] is not None:
             found = [line for line in lines[begun[2] :] if line.lstrip().startswith("do  ")]
-            assert 1 <= len(found) <= screen.WORST, text
+            assert 1 <= len(found) <= findings.WORST, text
 
 
 @pytest.mark.parametrize("name", wild.logs())

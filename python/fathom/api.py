@@ -238,14 +238,12 @@ class Run(store.Run):
 
 def diff(a: str | PathLike[str], b: str | PathLike[str], by: str) -> pa.Table:
     """`fathom.diff`."""
-    from fathom.analysis import Remembered, difference
+    from fathom.analysis import difference
 
     if by not in difference.BY:
         raise UsageError(unknown("no table", by, difference.BY))
-    runs = (store.open_run(path) for path in (a, b))
-    return difference.BY[by](
-        *(difference.Side(run.name, run.manifest, Remembered(run)) for run in runs)
-    )
+    first, second = (difference.side(store.open_run(path)) for path in (a, b))
+    return difference.BY[by](first, second)
 
 
 def landscape(runs: Iterable[str | PathLike[str]]) -> pa.Table:

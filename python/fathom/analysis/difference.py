@@ -14,10 +14,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fathom.analysis import Source, landscape, pairing, part, summary
+from fathom.analysis import Remembered, Source, landscape, pairing, part, summary
 from fathom.run import database
 from fathom.run.database import added
 from fathom.run.manifest import failure
+from fathom.run.store import Run
 
 SECOND = 1e9
 APART = 0.01  # coverages that differ by less are the same
@@ -37,6 +38,11 @@ class Side:
     name: str
     manifest: Mapping[str, Any]
     source: Source
+
+
+def side(run: Run) -> Side:
+    """A run that is open, asked each question once."""
+    return Side(run.name, run.manifest, Remembered(run))
 
 
 def _joined(

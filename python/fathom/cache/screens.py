@@ -4,7 +4,6 @@ import contextlib
 import json
 from collections.abc import Sequence
 from os import PathLike
-from pathlib import Path
 
 from fathom.cache.answers import version
 from fathom.cache.files import CacheFolder
@@ -17,30 +16,30 @@ Line = tuple[str, str]  # what stands out, and the rest
 
 
 class Screen:
-    """That of one run, as wide as it is to be."""
+    """That of one run, as wide as it is to be. Of a run that still runs, or in one file, nothing is kept."""
 
     def __init__(self, run: str | PathLike[str], width: int, with_runtime: bool) -> None:
-        """Of a run that still runs, or in one file, nothing is kept."""
-        self._folder: CacheFolder | None = None
-        self._key = ""
-        with contextlib.suppress(FathomError):
-            directory = resolve(run)
-            if is_settled(directory):
-                self._folder = _folder(directory)
-                self._key = json.dumps([str(directory), width, with_runtime])
+        """Of a run that need not be packed yet."""
+        self._run, self._form = run, (width, with_runtime)
 
     def read(self) -> list[Line] | None:
         """Its lines, if somebody has kept them."""
-        content = self._folder.read(self._key) if self._folder else None
+        folder, key = self._place()
+        content = folder.read(key) if folder else None
         return None if content is None else [(label, line) for label, line in json.loads(content)]
 
     def write(self, lines: Sequence[Line]) -> None:
         """For who looks next."""
-        if self._folder:
-            self._folder.write(self._key, json.dumps(lines).encode())
+        folder, key = self._place()
+        if folder:
+            folder.write(key, json.dumps(lines).encode())
 
-
-def _folder(directory: Path) -> CacheFolder:
-    """Worked out from the tables by this program, its catalog and findings, on this machine."""
-    sign = fingerprint(directory, version())
-    return CacheFolder(directory / "tables" / FOLDER, lambda: sign)
+    def _place(self) -> tuple[CacheFolder | None, str]:
+        """Worked out from the tables by this program, its catalog and findings, on this machine."""
+        with contextlib.suppress(FathomError):
+            directory = resolve(self._run)
+            if is_settled(directory):
+                sign = fingerprint(directory, version())
+                key = json.dumps([str(directory), *self._form])
+                return CacheFolder(directory / "tables" / FOLDER, lambda: sign), key
+        return None, ""

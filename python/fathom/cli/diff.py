@@ -13,7 +13,7 @@ import argparse
 import sys
 
 import fathom
-from fathom.analysis import Remembered, difference, summary
+from fathom.analysis import difference, summary
 from fathom.analysis.difference import Side
 from fathom.cli.arguments import add_with_runtime, positive
 from fathom.errors import UsageError
@@ -53,8 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _side(path: str, with_runtime: bool) -> Side:
-    run = fathom.open(path, with_runtime=with_runtime)
-    return Side(run.name, run.manifest, Remembered(run))
+    return difference.side(fathom.open(path, with_runtime=with_runtime))
 
 
 def _left_out(a: Side, b: Side) -> list[str]:

@@ -42,6 +42,7 @@ from fathom.run import cluster, shell
 from fathom.run.directory import find
 from fathom.run.limitations import explain_missing, reads_and_writes
 from fathom.run.store import Run, as_json
+from fathom.run.where import FORMS
 from fathom.text import tables
 from fathom.text.tables import Column, text
 
@@ -79,7 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     wide.add_argument(
         "--cluster",
         metavar="WHERE",
-        help=f"ask the workers of a Dask cluster, each for some ranks: {cluster.FORMS}",
+        help=f"ask the workers of a Dask cluster, each for some ranks: {FORMS}",
     )
     wide.add_argument(
         "--combine",

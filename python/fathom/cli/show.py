@@ -16,7 +16,6 @@ examples:
 """
 
 import argparse
-import importlib
 from pathlib import Path
 
 from fathom.cache.screens import Line, Screen
@@ -30,7 +29,9 @@ class TableNames:
 
     def __str__(self) -> str:
         """For help and errors."""
-        return ", ".join(importlib.import_module("fathom.pages.sections").NAMES)
+        from fathom.pages.sections import NAMES
+
+        return ", ".join(NAMES)
 
 
 def keys(word: str) -> list[str]:
@@ -126,14 +127,15 @@ def run(arguments: argparse.Namespace) -> int:
 
 def lines(arguments: argparse.Namespace) -> list[Line]:
     """The screen, kept for who looks next."""
-    kept = Screen(arguments.run, tables.columns(), arguments.with_runtime)
+    width = tables.columns()
+    kept = Screen(arguments.run, width, arguments.with_runtime)
     found = kept.read()
     if found is None:
         from fathom.cli import show_tables
 
-        found, whole = show_tables.screen_of(arguments.run, arguments.with_runtime)
+        found, whole = show_tables.screen_of(arguments.run, width, arguments.with_runtime)
         if whole:
-            Screen(arguments.run, tables.columns(), arguments.with_runtime).write(found)
+            kept.write(found)
     return found
 
 

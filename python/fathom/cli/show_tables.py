@@ -42,10 +42,10 @@ NOTHING = {
 }
 
 
-def screen_of(run: str | PathLike[str], with_runtime: bool) -> tuple[list[Line], bool]:
+def screen_of(run: str | PathLike[str], width: int, with_runtime: bool) -> tuple[list[Line], bool]:
     """The lines of the screen, and whether all rules could be asked."""
     content = page.of_run(fathom.open(run, with_runtime=with_runtime))
-    lines = screen.lines(content, tables.columns())
+    lines = screen.lines(content, width)
     return lines, not (content.findings and content.findings.broken)
 
 

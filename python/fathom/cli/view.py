@@ -31,6 +31,7 @@ from fathom.cli.arguments import newest_run
 from fathom.codegen.generate.command import text_of
 from fathom.errors import FathomError, UsageError
 from fathom.run import cluster, live
+from fathom.run.where import FORMS
 from fathom.tune.search.ledger import SUFFIX
 from fathom.webapi.answers import ask
 from fathom.webapi.answers.generate import Program
@@ -85,7 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cluster",
         metavar="WHERE",
-        help=f"with --prepare: pictures are made by the workers of a Dask cluster: {cluster.FORMS}",
+        help=f"with --prepare: pictures are made by the workers of a Dask cluster: {FORMS}",
     )
     parser.add_argument(
         "--no-browser", action="store_true", help="open no browser, print the link only"

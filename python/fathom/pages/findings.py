@@ -51,12 +51,16 @@ def _proofs(
     return remedy.commands(source, manifest, findings)
 
 
+def lost(finding: Finding) -> str:
+    """`1.25 s`; of a danger that word."""
+    return "danger" if finding.lost is None else numbers.seconds(finding.lost)
+
+
 def _print(number: int, finding: Finding, proof: str | None) -> None:
     rule = finding.rule
-    lost = "danger" if finding.lost is None else numbers.seconds(finding.lost)
     between = " to ".join(map(numbers.seconds, finding.between or ()))
     about = [between, rule.layer, f"{numbers.percent(finding.sure)} sure"]
-    heading(f"\n{number}. {lost}: {rule.title} ({', '.join(filter(None, about))})")
+    heading(f"\n{number}. {lost(finding)}: {rule.title} ({', '.join(filter(None, about))})")
     emphasised("   ", sentence(rule.says, finding.values))
     emphasised("   do    ", sentence(rule.fix, finding.values))
     if knob := sentence(rule.knob, finding.values):
@@ -94,9 +98,9 @@ def print_worst(findings: Findings | None, name: str) -> None:
     )
     heading(f"\nWhat loses time ({of}and what to do: {command})")
     for finding in shown:
-        lost = "danger" if finding.lost is None else numbers.seconds(finding.lost)
         emphasised(
-            f"{lost:>9}  ", f"{finding.rule.title}. {sentence(finding.rule.says, finding.values)}"
+            f"{lost(finding):>9}  ",
+            f"{finding.rule.title}. {sentence(finding.rule.says, finding.values)}",
         )
         emphasised(f"{'do':>9}  ", sentence(finding.rule.fix, finding.values))
 

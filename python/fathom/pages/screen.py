@@ -11,7 +11,7 @@ from fathom.analysis.findings import Finding
 from fathom.analysis.part import in_part
 from fathom.analysis.sentence import sentence
 from fathom.cache.screens import Line
-from fathom.pages import account, answers, coverage_footer, facts
+from fathom.pages import account, answers, coverage_footer, facts, findings
 from fathom.pages.part import Page
 from fathom.run.manifest import TOOLS, command_line, imported_by
 from fathom.text import numbers
@@ -29,7 +29,6 @@ QUESTIONS = (
     "Which library?",
     "When?",
 )
-WORST = 3
 LABEL = 18  # of a question
 LEAST_PATH = 20  # of a file's name
 EVERYTHING = 6  # lines of what to do, and all else that a finding says
@@ -81,8 +80,7 @@ def _where(finding: Finding, directory: str, room: int) -> str:
 
 def _finding(finding: Finding, directory: str, detail: int, width: int) -> list[Line]:
     """Title, place, and so many lines of what to do; with EVERYTHING all that was seen and each line of the program."""
-    lost = "danger" if finding.lost is None else numbers.seconds(finding.lost)
-    lines = [(f"{lost:>{MARGIN - 2}}  {finding.rule.title}"[:width], "")]
+    lines = [(f"{findings.lost(finding):>{MARGIN - 2}}  {finding.rule.title}"[:width], "")]
     margin = " " * MARGIN
     if detail < EVERYTHING:
         lines += _plain(margin, _where(finding, directory, width - MARGIN), width, 1)
@@ -99,7 +97,7 @@ def _findings(page: Page, room: int, width: int) -> list[Line]:
     if page.findings is None:
         says = f"fathom show {printable(page.name)} --findings says it"
         return _plain("What loses time?  ", says, width)
-    worst = page.findings.conclusions[:WORST]
+    worst = page.findings.conclusions[: findings.WORST]
     if not worst:
         return []
     directory = f"{page.manifest.get('directory', '')}/"

@@ -29,7 +29,7 @@ import pyarrow.parquet as pq
 
 from fathom.errors import FathomError, RunError, UsageError, install, printable
 from fathom.run import database
-from fathom.run.where import FORMS as FORMS
+from fathom.run.where import FORMS
 
 if TYPE_CHECKING:
     import duckdb
