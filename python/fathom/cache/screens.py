@@ -1,6 +1,5 @@
 """The first screen of `fathom show`, kept beside a run's tables: who looks again loads neither DuckDB nor Arrow."""
 
-import contextlib
 import json
 from collections.abc import Sequence
 from os import PathLike
@@ -8,7 +7,6 @@ from os import PathLike
 from fathom.cache.answers import version
 from fathom.cache.files import CacheFolder
 from fathom.cache.fingerprint import fingerprint
-from fathom.errors import FathomError
 from fathom.run.directory import is_settled, resolve
 
 FOLDER = "screens"
@@ -36,10 +34,9 @@ class Screen:
 
     def _place(self) -> tuple[CacheFolder | None, str]:
         """Worked out from the tables by this program, its catalog and findings, on this machine."""
-        with contextlib.suppress(FathomError):
-            directory = resolve(self._run)
-            if is_settled(directory):
-                sign = fingerprint(directory, version())
-                key = json.dumps([str(directory), *self._form])
-                return CacheFolder(directory / "tables" / FOLDER, lambda: sign), key
-        return None, ""
+        directory = resolve(self._run)
+        if not is_settled(directory):
+            return None, ""
+        sign = fingerprint(directory, version())
+        key = json.dumps([str(directory), *self._form])
+        return CacheFolder(directory / "tables" / FOLDER, lambda: sign), key
