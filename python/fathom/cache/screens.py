@@ -7,7 +7,7 @@ from os import PathLike
 from fathom.cache.answers import version
 from fathom.cache.files import CacheFolder
 from fathom.cache.fingerprint import fingerprint
-from fathom.run.directory import is_settled, resolve
+from fathom.run.directory import is_settled, resolve_if_any
 
 FOLDER = "screens"
 Line = tuple[str, str]  # what stands out, and the rest
@@ -34,8 +34,8 @@ class Screen:
 
     def _place(self) -> tuple[CacheFolder | None, str]:
         """Worked out from the tables by this program, its catalog and findings, on this machine."""
-        directory = resolve(self._run)
-        if not is_settled(directory):
+        directory = resolve_if_any(self._run)
+        if not directory or not is_settled(directory):
             return None, ""
         sign = fingerprint(directory, version())
         key = json.dumps([str(directory), *self._form])

@@ -19,12 +19,8 @@ STDERR = 2  # as a descriptor: in a notebook sys.stderr has none
 def resolve(path: str | PathLike[str]) -> Path:
     """The run directory that a user means by `s3d`, `s3d.fathom` or a path below it; of a log of another tool the one
     that is made of it."""
-    directory = find(path) or run_of(Path(path))
+    directory = resolve_if_any(path)
     if directory:
-        if not _is_utf8(directory):
-            raise NotARun(
-                f"{printable(directory)}: this path is no UTF-8, so its tables cannot be opened; rename it"
-            )
         return directory
     given = Path(path)
     if given.exists():
@@ -32,6 +28,16 @@ def resolve(path: str | PathLike[str]) -> Path:
             f"{printable(given)} is no run directory: it has neither run.json nor streams"
         )
     raise NotARun(f"{printable(given)}: there is no such run directory{_others(given)}")
+
+
+def resolve_if_any(path: str | PathLike[str]) -> Path | None:
+    """The same, None if the path is neither a run directory nor a log. Errors: a log that cannot be read."""
+    directory = find(path) or run_of(Path(path))
+    if directory and not _is_utf8(directory):
+        raise NotARun(
+            f"{printable(directory)}: this path is no UTF-8, so its tables cannot be opened; rename it"
+        )
+    return directory
 
 
 def _others(given: Path) -> str:
