@@ -6,7 +6,7 @@
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help deps deps-test venv engine native web no-npm build demo test test-full test-rust test-native test-python test-alone test-web \
+.PHONY: help deps deps-demo deps-test venv engine native web no-npm build demo test test-full test-rust test-native test-python test-alone test-web \
 	lint lint-c lint-rust lint-python lint-sql lint-shell lint-web lint-docs format bench pictures site install uninstall wheel clean check facts
 
 PREFIX ?= /usr/local
@@ -18,6 +18,7 @@ BIN    := $(VENV)/bin
 CARGO  := cargo
 CARGO_AT := --manifest-path engine/Cargo.toml
 TIMED  := packaging/timed.sh
+DEPS   := deps
 PYTEST  = $(BIN)/python -m pytest -q --durations 20 --durations-min 5 $(if $(FULL),,-m 'not full')
 
 C_FILES := $(sort $(shell find runtime forward kernels examples tests bench engine/encoder/src engine/record/src python/fathom -name '*.[ch]'))
@@ -33,28 +34,30 @@ help:
 	@echo 'targets: deps build web demo check facts test test-full test-ROOM lint format bench pictures site install uninstall wheel clean'
 	@echo 'settings: JOBS=$(JOBS) PREFIX=$(PREFIX) PYTHON=$(PYTHON)'
 
-deps:
-	@packaging/install-deps.sh
+# Debian's packages: of all, of the demo, of the tests too.
+deps deps-demo deps-test: deps%:
+	@packaging/install-deps.sh $(if $*,-$*)
 
-deps-test:
-	@packaging/install-deps.sh --tests
-
-# The venv is made anew only when a pin or the package's metadata changed.
-venv: deps $(VENV)/.installed
-$(VENV)/.installed: pyproject.toml packaging/requirements-dev.txt
-	@[ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install -q --disable-pip-version-check \
-		-r packaging/requirements-dev.txt -e .
+# What Fathom itself needs, and what lint and tests do. Installed anew only when a pin or the package's metadata changed.
+PIP = $(BIN)/python -m pip install -q --disable-pip-version-check
+$(BIN)/python: | $(DEPS)
+	$(PYTHON) -m venv $(VENV)
+$(VENV)/.package: pyproject.toml packaging/requirements.txt | $(BIN)/python
+	$(PIP) -r packaging/requirements.txt -e .
 	@touch $@
+$(VENV)/.installed: $(VENV)/.package packaging/requirements-dev.txt
+	$(PIP) -r packaging/requirements-dev.txt
+	@touch $@
+venv: $(VENV)/.installed
 
-engine: deps
+engine: $(DEPS)
 	$(CARGO) build --release --jobs $(JOBS) $(CARGO_AT)
 
-build/build.ninja: | venv
+build/build.ninja: | $(BIN)/python
 	cmake -S . -B build -G Ninja -DPython3_EXECUTABLE=$(abspath $(BIN)/python)
 
 native: build/build.ninja
-	cmake --build build --parallel $(JOBS)
+	cmake --build build --parallel $(JOBS) $(if $(TARGETS),--target $(TARGETS))
 
 # Without npm, or with one whose Node is too old (Debian 12's), all but the web UI is built, and that is said.
 NPM := $(shell command -v npm >/dev/null && printf '%s\n' v20.19 "$$(node --version)" | sort -VC && echo npm)
@@ -71,7 +74,10 @@ web/dist/index.html: $(WEB_FILES) | web/node_modules/.package-lock.json
 
 build: venv engine native web
 
-demo: build
+# Only what it shows, side by side; the rest is built by `make build`.
+DEMO := $(VENV)/.package engine native
+demo: deps-demo
+	@$(MAKE) --no-print-directory --jobs 3 DEPS=deps-demo TARGETS='fathom libfathom program_s3d_mpiio_mpich' $(DEMO)
 	@FATHOM=build/fathom examples/s3d.sh build build/demo/s3d.fathom
 	@build/fathom doctor --facts
 

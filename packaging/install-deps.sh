@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Installs the Debian packages of debian-packages.txt that are missing, and says what else is.
-# Quick when nothing is missing: no network, no root.
-# install-deps.sh --tests: those of debian-packages-test.txt too.
+# Installs the Debian packages that are missing, and says what else is. Quick when nothing is missing: no network, no root.
+# install-deps.sh [--demo|--test]: those of debian-packages-demo.txt and debian-packages.txt; the first only; and of
+# debian-packages-test.txt too.
 set -euo pipefail
 cd "$(dirname "$0")"
-lists=(debian-packages.txt)
+lists=(debian-packages-demo.txt)
 case "$*" in
-"") ;;
---tests) lists+=(debian-packages-test.txt) ;;
-*) echo "usage: install-deps.sh [--tests]" >&2 && exit 2 ;;
+--demo) ;;
+"") lists+=(debian-packages.txt) ;;
+--test) lists+=(debian-packages.txt debian-packages-test.txt) ;;
+*) echo "usage: install-deps.sh [--demo|--test]" >&2 && exit 2 ;;
 esac
 
 fail() {

@@ -1,7 +1,8 @@
 """What can be wrong, as one line for the user and an exit status."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 
 def printable(text: object) -> str:
@@ -46,6 +47,17 @@ class UsageError(FathomError):
     """The user asked for what cannot be."""
 
     status = 2
+
+
+@contextmanager
+def needed(what: str, extra: str) -> Iterator[None]:
+    """Around the import of packages that an extra brings and `what` needs. Raises `UsageError` where one is missing."""
+    try:
+        yield
+    except ImportError as error:
+        raise UsageError(
+            f"{what} needs a package that is not installed: {install(extra)} ({error})"
+        ) from error
 
 
 class RunError(FathomError):

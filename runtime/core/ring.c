@@ -113,7 +113,7 @@ static void *map_file(int flags, size_t bytes)
 		raw3(SYS_close, fd, 0, 0);
 	if (at < 0 && at > -4096) {
 		if (flags & O_CREAT)
-			raw3(SYS_unlink, (long)process->ring_path, 0, 0);
+			raw3(SYS_unlinkat, AT_FDCWD, (long)process->ring_path, 0);
 		return NULL;
 	}
 	process->ring_used += bytes;
@@ -150,11 +150,12 @@ static void settle_header(void)
 static void ring_begin(void)
 {
 	exec_ring(process->path);
-	raw3(SYS_unlink, (long)process->path, 0, 0); /* of the image that became this one */
+	/* Of the image that became this one. */
+	raw3(SYS_unlinkat, AT_FDCWD, (long)process->path, 0);
 	process->ring_used = 0;
 	for (int tries = 0; tries < 3 && !process->ring;
 	     tries++) { /* another process may remove it */
-		raw3(SYS_mkdir, (long)config.ring, 0700, 0);
+		raw3(SYS_mkdirat, AT_FDCWD, (long)config.ring, 0700);
 		process->ring = map_file(O_CREAT | O_EXCL, PAGE);
 	}
 	if (!process->ring)
@@ -266,7 +267,7 @@ void ring_remove(void)
 {
 	if (!process->ring)
 		return;
-	raw3(SYS_unlink, (long)process->ring_path, 0, 0);
+	raw3(SYS_unlinkat, AT_FDCWD, (long)process->ring_path, 0);
 	if (control_is_private()) /* else `fathom run` made the directory, and ends it */
 		raw3(SYS_unlinkat, AT_FDCWD, (long)config.ring, 0x200 /* AT_REMOVEDIR */);
 }

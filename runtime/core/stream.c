@@ -435,10 +435,10 @@ static long open_file(void)
 	flags |= O_CREAT | O_EXCL;
 	fd = file_open(process->stream_path, flags, 0644);
 	if (fd == -ENOENT) {
-		raw3(SYS_mkdir, (long)config.place, 0755, 0);
+		raw3(SYS_mkdirat, AT_FDCWD, (long)config.place, 0755);
 		join_path(process->path, config.place, "/streams", "");
-		raw3(SYS_mkdir, (long)process->path, 0755, 0);
-		if (raw3(SYS_mkdir, (long)config.streams, 0755, 0) == 0)
+		raw3(SYS_mkdirat, AT_FDCWD, (long)process->path, 0755);
+		if (raw3(SYS_mkdirat, AT_FDCWD, (long)config.streams, 0755) == 0)
 			node_describe(config.streams);
 		fd = file_open(process->stream_path, flags, 0644);
 	}

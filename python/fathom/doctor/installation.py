@@ -40,8 +40,10 @@ def strace() -> Iterator[Finding]:
 EXTRAS = {
     "dask": ("distributed", "`fathom query --cluster`"),
     "darshan": ("darshan", "`fathom import darshan`"),
+    "hdf5": ("h5py", "`fathom generate --from FILE`, `fathom tune --verify h5diff`"),
     "otf2": ("otf2", "`fathom export --to otf2`"),
     "pandas": ("pandas", "`fathom.to_pandas`"),
+    "plot": ("matplotlib", "`fathom query --plot`, figures in notebooks"),
     "polars": ("polars", "`fathom.to_polars`"),
     "tune": ("optuna", "`fathom tune --sampler tpe`"),
 }

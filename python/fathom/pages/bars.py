@@ -15,7 +15,7 @@ import pyarrow as pa
 from fathom.analysis.latency.ask import Answer
 from fathom.analysis.latency.language import Query
 from fathom.catalog.layers import layers
-from fathom.errors import UsageError
+from fathom.errors import UsageError, needed
 from fathom.pages.latency import longest
 from fathom.text.tables import printable
 
@@ -207,6 +207,8 @@ def check(path: Path) -> None:
         raise UsageError(
             f"query: --plot {path}: its ending says the form, and is one of {', '.join(ENDINGS)}"
         )
+    with needed(f"query: --plot {path}", "plot"):
+        import matplotlib  # noqa: F401 # before a query is worked out that nobody will see
 
 
 def _paint(axes: Axes, of: Picture) -> list[float]:

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fathom.errors import FathomError, RunError, UsageError, install, printable
+from fathom.errors import FathomError, RunError, UsageError, needed, printable
 from fathom.run import database
 from fathom.run.where import FORMS
 
@@ -287,10 +287,8 @@ def workers(where: str) -> Iterator[Workers]:
     elsewhere = where.endswith(".json") or re.search(r"[^:]:\d+$", where)
     if not local and (where.startswith("local:") or not elsewhere):
         raise UsageError(f"{named}: it is {FORMS}")
-    try:
+    with needed("--cluster", "dask"):
         import distributed
-    except ImportError as error:
-        raise UsageError(f"--cluster needs Dask: {install('dask')}") from error
     # What it says by itself is nobody's business: what counts comes as an error.
     for name in ("distributed", "distributed.client"):
         logging.getLogger(name).setLevel(logging.CRITICAL)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fathom.codegen.hints.sketch import Array, Sketch, name_of
-from fathom.errors import RunError
+from fathom.errors import RunError, needed
 
 PROCESSES = 4  # that a file alone says nothing of
 
@@ -71,7 +71,8 @@ def read(path: Path) -> Header:
 
         return classic.read(path)
     if kind == "hdf5":
-        from fathom.codegen.hints import hdf5  # h5py takes a while to load
+        with needed(f"reading {path}", "hdf5"):
+            from fathom.codegen.hints import hdf5  # h5py takes a while to load
 
         return hdf5.read(path)
     raise RunError(f"{path}: no file of netCDF or HDF5")

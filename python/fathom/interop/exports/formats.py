@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, cast
 
-from fathom.errors import UsageError, install
+from fathom.errors import needed
 from fathom.interop.exports.progress import Progress
 from fathom.interop.exports.selected import Selected
 
@@ -35,15 +35,8 @@ class Format:
 
     def writer(self, name: str) -> Writer:
         """Its `write`. Errors: UsageError where its package is not installed."""
-        try:
+        with needed(f"export: --to {name}", self.extra or name):
             return cast(Writer, importlib.import_module(self.module).write)
-        except ImportError as error:
-            if self.extra is None:
-                raise
-            raise UsageError(
-                f"export: --to {name} needs a package that is not installed:"
-                f" {install(self.extra)} ({error})"
-            ) from error
 
 
 FORMATS = {

@@ -6,9 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import h5py
-
-from fathom.errors import FathomError, UsageError
+from fathom.errors import FathomError, UsageError, needed
 from fathom.run import programs
 
 WAYS = ("checksum", "h5diff", "none")
@@ -20,8 +18,12 @@ class Reference:
     def __init__(self, way: str, folder: Path, seconds: float | None) -> None:
         """`way` is one of WAYS or a command; `folder` is where the output is kept."""
         self.way, self.folder, self.seconds = way, folder, seconds
-        if way == "h5diff" and not shutil.which("h5diff"):
-            raise UsageError("tune: --verify h5diff: there is no h5diff; install hdf5-tools")
+        if way == "h5diff":
+            with needed("tune: --verify h5diff", "hdf5"):
+                import h5py
+            self._is_hdf5 = h5py.is_hdf5
+            if not shutil.which("h5diff"):
+                raise UsageError("tune: --verify h5diff: there is no h5diff; install hdf5-tools")
 
     def take(self, out: Path) -> None:
         """This output is right."""
@@ -44,7 +46,7 @@ class Reference:
         return f"{name}: differs from the default's" if name else None
 
     def _same(self, right: Path, written: Path) -> bool:
-        if self.way == "h5diff" and h5py.is_hdf5(right):
+        if self.way == "h5diff" and self._is_hdf5(right):
             done = subprocess.run(
                 ["h5diff", "-q", right, written], capture_output=True, check=False
             )

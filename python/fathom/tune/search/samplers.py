@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import product
 from random import Random
 
-from fathom.errors import UsageError, install
+from fathom.errors import needed
 from fathom.tune.model.model_sampler import Modelled
 from fathom.tune.search.options import Options
 from fathom.tune.search.sampler import Observation, Sampler
@@ -90,11 +90,8 @@ class Parzen:
     """Optuna's tree-structured Parzen estimator, told the whole history at each question."""
 
     def __init__(self, space: Space, options: Options) -> None:
-        try:
+        with needed("tune: --sampler tpe", "tune"):
             import optuna
-        except ImportError as error:
-            line = f"tune: --sampler tpe needs Optuna: {install('tune')}; or take ga"
-            raise UsageError(line) from error
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         self.optuna, self.space, self.seed = optuna, space, options.seed
         self.values: dict[str, optuna.distributions.BaseDistribution] = {
