@@ -5,12 +5,16 @@
 >>> run.sql("select layer, sum(bytes) as bytes from counters group by layer")
 >>> fathom.to_pandas(run.findings())
 
+>>> with fathom.record("save") as recording:  # a block of this process; in a notebook %%fathom records a cell
+...     numpy.save("grid.npy", grid)
+>>> print(recording.run)
+
 In a traced program: `with fathom.region("step", number=17): …` (docs/user-api.md). All of it: docs/python.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING
 
@@ -20,8 +24,9 @@ if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow
+    from IPython.core.interactiveshell import InteractiveShell
 
-    from fathom.api import Run
+    from fathom.api import Recording, Run
 
 __version__ = "0.1.0"
 __all__ = [
@@ -32,10 +37,16 @@ __all__ = [
     "landscape",
     "mark",
     "open",
+    "record",
     "region",
     "to_pandas",
     "to_polars",
 ]
+
+
+def __dir__() -> list[str]:
+    """For completion."""
+    return list(__all__)
 
 
 def include() -> str:
@@ -53,6 +64,29 @@ def open(path: str | PathLike[str], *, with_runtime: bool = False) -> Run:
     from fathom.run import store  # the catalog's generator needs no DuckDB
 
     return store.open_as(api.Run, path, with_runtime=with_runtime)
+
+
+def record(
+    name: str | PathLike[str] | None = None,
+    *,
+    level: str = "call",
+    layers: str | Sequence[str] = (),
+    files: str | Sequence[str] = (),
+) -> Recording:
+    """`with fathom.record("x") as recording:` records what this process does in the block into x.fathom, in all of its
+    threads, and `recording.run` is that run afterwards; an exception passes through. Without a name the run is block.1,
+    block.2 …; the options are those of `fathom attach`. Raises `fathom.errors.FathomError` where the process cannot be
+    recorded."""
+    from fathom import api
+
+    return api.record(name, level=level, layers=layers, files=files)
+
+
+def load_ipython_extension(shell: InteractiveShell) -> None:
+    """`%load_ext fathom` brings `%%fathom`, which records a cell."""
+    from fathom import notebook
+
+    notebook.load(shell)
 
 
 def diff(a: str | PathLike[str], b: str | PathLike[str], by: str = "function") -> pyarrow.Table:

@@ -9,21 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from fathom.analysis import findings
 from fathom.analysis.latency import ask, language, model
 from fathom.analysis.latency import segment as segments
+from fathom.attach import block
 from fathom.cache import conclusions
 from fathom.errors import UsageError, printable, unknown
 from fathom.pages import bars
 from fathom.pages import findings as words
 from fathom.run import store
 from fathom.run.database import of_path, one_of, table_of
+from fathom.run.filter import LEVELS
 from fathom.run.limitations import every_call, explain_missing, reads_and_writes
 
 if TYPE_CHECKING:
@@ -100,6 +103,10 @@ class Run(store.Run):
     def __repr__(self) -> str:
         """How it is opened again."""
         return f"fathom.open({str(self.path)!r})"
+
+    def _repr_pretty_(self, printer: Any, _: bool) -> None:
+        """What IPython shows in a terminal."""
+        printer.text(str(self))
 
     # The page's tables take longer to load than a query to answer: only what needs them imports them.
     def __str__(self) -> str:
@@ -234,6 +241,32 @@ class Run(store.Run):
         for row, finding in zip(rows, concluded.conclusions, strict=True):
             row["calls"] = finding.calls
         return pa.Table.from_pylist(rows, schema=CONCLUSIONS)
+
+
+class Recording(block.Block):
+    """What `fathom.record` gives: `run` when its block has ended."""
+
+    @cached_property
+    def run(self) -> Run:
+        """The run, packed."""
+        return store.open_as(Run, self.directory, quiet=True)
+
+
+def record(
+    name: str | PathLike[str] | None,
+    *,
+    level: str,
+    layers: str | Sequence[str],
+    files: str | Sequence[str],
+) -> Recording:
+    """`fathom.record`."""
+    if level not in LEVELS:
+        raise UsageError(unknown("record: no level", level, LEVELS))
+    options = ["--level", level]
+    if layers:
+        options.append(f"--layers={layers if isinstance(layers, str) else ','.join(layers)}")
+    globs = [files] if isinstance(files, str) else files
+    return Recording(name, [*options, *(f"--files={glob}" for glob in globs)])
 
 
 def diff(a: str | PathLike[str], b: str | PathLike[str], by: str) -> pa.Table:

@@ -79,6 +79,11 @@ def _calls() -> _Calls:
     return _Calls()
 
 
+def look_again() -> None:
+    """Fathom came into this process after its first region may have looked for it."""
+    _calls.cache_clear()
+
+
 def _text(text: str) -> bytes:
     return text.encode("utf-8", "replace").partition(b"\0")[0]
 

@@ -63,6 +63,8 @@ def test_completion_names_what_is_offered_and_nothing_else(shared_run: Path) -> 
     assert {"calls", "by", "query", "findings", "answers", "sql"} < set(dir(run))
     assert all(hasattr(run, name) for name in dir(run))
     assert eval(repr(run), {"fathom": fathom}).path == run.path
+    assert {"open", "record", "region"} < set(dir(fathom)) == set(fathom.__all__)
+    assert all(hasattr(fathom, name) for name in dir(fathom))
 
 
 def test_runs_side_by_side_are_those_of_the_commands(shared_run: Path, capsys: Captured) -> None:
