@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from fathom.analysis import findings
+from fathom.analysis import findings, pictured
 from fathom.analysis.latency import ask, language, model
 from fathom.analysis.latency import segment as segments
 from fathom.attach import block
 from fathom.cache import conclusions
-from fathom.errors import UsageError, printable, unknown
+from fathom.errors import UsageError, nearest, printable, unknown
 from fathom.pages import bars
 from fathom.pages import findings as words
 from fathom.run import store
@@ -90,7 +90,9 @@ class Answer:
 
 
 #: What a user asks of a run; completion in a shell or notebook names no more.
-OFFERED = ("answers by calls findings manifest name path query sql table tables").split()
+OFFERED = (
+    "answers by calls findings heat manifest name path query sql table tables timeline"
+).split()
 
 
 class Run(store.Run):
@@ -167,6 +169,11 @@ class Run(store.Run):
         there = self._there(name)
         for value in values:
             if there and value not in there:
+                like = nearest(value, map(str, there)) if isinstance(value, str) else []
+                if like:
+                    raise UsageError(
+                        f"{name} '{printable(value)}': not in this run; is it '{like[0]}'?"
+                    )
                 raise UsageError(
                     f"{name} {printable(repr(value))}: not in this run; there are"
                     f" {', '.join(map(str, there[:20]))}{' …' if len(there) > 20 else ''}"
@@ -227,6 +234,40 @@ class Run(store.Run):
             query,
             answer,
         )
+
+    def heat(self, value: str = "time", *, layer: str | None = None) -> Figure:
+        """A map of processes and time, for a notebook: how much of its time each was in I/O calls, or the bytes that
+        these moved, or how many they were (`bytes`, `calls`, each by second); of the program's own calls, or of those
+        of a layer."""
+        from fathom.pages import figures
+
+        figures.check(value)
+        if layer is not None:
+            self._one_of("layer", layer)
+        with explain_missing(self.manifest, every_call):
+            return figures.heat(self.name, pictured.cells(self, layer), value)
+
+    def timeline(
+        self,
+        *,
+        rank: int | Sequence[int] | None = None,
+        layer: str | Sequence[str] | None = None,
+        time: tuple[float, float] | None = None,
+    ) -> Figure:
+        """What each process did when, for a notebook: its calls in the colours of their layers, one by one where they
+        are few, else how busy each part of the time was. Of some ranks (else the first processes that made calls), some
+        layers, some seconds of the run."""
+        from fathom.pages import figures
+
+        which = "true" if rank is None else self._one_of("rank", rank)
+        if layer is not None:
+            self._one_of("layer", layer)
+        layers = [layer] if isinstance(layer, str) else None if layer is None else list(layer)
+        span = None if time is None else (int(time[0] * 1e9), int(time[1] * 1e9))
+        if span and span[0] >= span[1]:
+            raise UsageError(f"timeline: time={time}: it ends before it begins")
+        with explain_missing(self.manifest, every_call):
+            return figures.timeline(self.name, pictured.strips(self, which, layers, span))
 
     def findings(self, *names: str) -> pa.Table:
         """What `fathom show --findings` says: a row per finding, the most seconds first; of these `names` (files of SQL
