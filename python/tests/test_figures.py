@@ -113,8 +113,8 @@ def test_what_was_only_counted_is_drawn_by_layer(tmp_path: Path) -> None:
 
 def test_wrong_names_are_said_with_the_nearest(shared_run: Path) -> None:
     run = fathom.open(shared_run)
-    with pytest.raises(UsageError, match="heat: no value 'tiem'; is it 'time'"):
-        run.heat("tiem")
+    with pytest.raises(UsageError, match="heat: no value 'bytess'; is it 'bytes'"):
+        run.heat("bytess")
     with pytest.raises(UsageError, match="layer 'posx': not in this run; is it 'posix'"):
         run.heat(layer="posx")
     with pytest.raises(UsageError, match="rank 7: not in this run; there are 0, 1"):

@@ -6,6 +6,7 @@ examples:
   fathom show s3d.1 --by function --top 50
   fathom show s3d.1 --by rank,function
   fathom show s3d.1 --by percentile
+  fathom show s3d.1 --by tree --svg flames.svg
   fathom show s3d.1 --by file --csv > files.csv
   fathom show s3d.1 --json | jq .answers
   fathom show s3d.1 --svg s3d.svg
@@ -96,14 +97,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="raw numbers, units in the names")
-    form.add_argument("--svg", type=Path, metavar="FILE", help="the page as a picture")
+    form.add_argument(
+        "--svg", type=Path, metavar="FILE", help="the page as a picture; of --by tree a flame graph"
+    )
     form.add_argument("--csv", action="store_true", help="one table (needs --by), raw numbers")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints the page, or one table."""
-    if arguments.svg and arguments.by:
-        raise UsageError("show: --svg is a picture of the whole page; leave --by out")
+    if arguments.svg and arguments.by not in (None, ["tree"]):
+        raise UsageError("show: --svg is a picture of the whole page, or of --by tree alone")
+    if arguments.svg and arguments.by and arguments.top:
+        raise UsageError("show: --top is of tables; a flame graph has all that can be seen")
     if arguments.csv and not arguments.by:
         raise UsageError(f"show: --csv prints one table; add --by {TableNames()}")
     if arguments.next and (arguments.by or arguments.json or arguments.svg or arguments.csv):

@@ -35,6 +35,7 @@ NOTHING = {
         ("critical", "critical-path"),
         "nobody was found critical: fathom run --select critical looks for who is",
     ),
+    "tree": "no I/O call of the program was recorded in full: record at level call",
     "percentile": "no call was recorded in full: record at level call",
     "hint": "no hint, property or layout of a file is known (levels file and call)",
     "sieving": "no reads or writes of MPI-IO are known by file (levels file and call)",
@@ -57,14 +58,16 @@ def run(arguments: argparse.Namespace) -> int:
         return _print_findings(arguments)
     opened = fathom.open(arguments.run, with_runtime=arguments.with_runtime)
     content = page.of_run(opened)
-    if arguments.next:
+    if arguments.svg and arguments.by:
+        _save_flames(arguments.svg, opened)
+    elif arguments.next:
         _print_next(opened, content)
     elif arguments.by:
         _print_table(arguments, opened, content)
     elif arguments.json:
         written.show(page.content(content, arguments.top))
     elif arguments.svg:
-        _save_picture(arguments.svg, lambda: _print(content, arguments))
+        _save(arguments.svg, lambda path: picture.save(path, lambda: _print(content, arguments)))
     else:
         page.print_page(content, arguments.top or 10)
     return 0
@@ -168,9 +171,16 @@ def _write_selection(name: str, content: str) -> str:
     raise AssertionError
 
 
-def _save_picture(path: Path, print_it: Callable[[], None]) -> None:
+def _save_flames(path: Path, source: Run) -> None:
+    from fathom.pages import flame  # which other pages do without
+
+    with explain_missing(source.manifest, every_call):
+        _save(path, lambda where: flame.save(where, source.name, source))
+
+
+def _save(path: Path, save: Callable[[Path], None]) -> None:
     try:
-        picture.save(path, print_it)
+        save(path)
     except OSError as error:
         raise UsageError(f"show: cannot write {path}: {error.strerror}") from error
     print(f"picture: {path}", file=sys.stderr)

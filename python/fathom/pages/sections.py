@@ -9,7 +9,7 @@ from fathom.analysis import Source, accesses, collectives, critical, part, rankl
 from fathom.analysis.breakdown import KEYS, breakdown
 from fathom.errors import UsageError, unknown
 from fathom.pages import collectives as shape
-from fathom.pages import coverage_footer, tuned
+from fathom.pages import coverage_footer, tree, tuned
 from fathom.pages.part import Page, Part
 from fathom.text import numbers
 from fathom.text.column import Column
@@ -361,6 +361,7 @@ PARTS = (
         "unfinished", summary.unfinished, "Open when their process ended (for: the longest)", "unfinished", UNFINISHED,
     ),
     Part("functions", summary.functions, "Functions", "function", FUNCTIONS, needs="layers"),
+    Part("tree", tree.rows, by="tree", columns=tree.COLUMNS, alone=True),
     Part("percentiles", summary.percentiles, by="percentile", columns=PERCENTILES, alone=True),
     Part("spread", summary.spread, _ranks_title, words=_spread, needs="layers", whole=True),
     Part("ranks", summary.ranks, by="rank", columns=RANKS),
