@@ -48,6 +48,14 @@ def test_axes_say_what_they_are(shared_run: Path) -> None:
     assert legend == ["MPI-IO", "POSIX"]  # HDF5 had ended
 
 
+def test_a_notebook_shows_them(shared_run: Path) -> None:
+    """Also where nobody has loaded pyplot, which teaches IPython to show figures."""
+    run = fathom.open(shared_run)
+    answer = run.query("latency breakdown exclusive [0]")
+    for figure in (run.heat(), run.timeline(), answer.figure()):
+        assert figure._repr_png_().startswith(b"\x89PNG")
+
+
 def strips(figure: Any) -> list[list[tuple[float, float, float]]]:
     """Of each layer: from, to (µs), height of each strip as a part of the highest."""
     drawn = []

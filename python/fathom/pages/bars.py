@@ -246,10 +246,10 @@ def lowest(of: Picture, tops: list[float]) -> float:
 
 def figure(of: Picture) -> Figure:
     """Drawn, on no screen and in no file."""
-    from matplotlib.figure import Figure
+    from fathom.pages.drawn import Drawing
 
     count = len(of.labels)
-    drawn = Figure(figsize=(max(6.0, min(14.0, 2.8 + 0.28 * count)), 4.6), layout="constrained")
+    drawn = Drawing(figsize=(max(6.0, min(14.0, 2.8 + 0.28 * count)), 4.6), layout="constrained")
     axes = drawn.add_subplot()
     tops = _paint(axes, of)
     if of.logarithmic:

@@ -35,7 +35,8 @@ def heat(name: str, cells: Cells, value: str) -> Figure:
     """Processes down, time across."""
     from matplotlib import colormaps
     from matplotlib.colors import ListedColormap, LogNorm, Normalize
-    from matplotlib.figure import Figure
+
+    from fathom.pages.drawn import Drawing
 
     check(value)
     grid = _grid(cells, value)
@@ -44,7 +45,7 @@ def heat(name: str, cells: Cells, value: str) -> Figure:
     most = float(np.nanmax(grid))
     least = max(float(np.nanmin(grid)), most / DECADES)
     colours = ListedColormap(colormaps["viridis_r"](np.linspace(*HEAT, 256)))
-    drawn = Figure(figsize=(INCHES, 1.6 + 0.16 * max(8, len(cells.lanes))), layout="constrained")
+    drawn = Drawing(figsize=(INCHES, 1.6 + 0.16 * max(8, len(cells.lanes))), layout="constrained")
     axes = drawn.add_subplot()
     unit, scale = _unit(cells.width * cells.bins / 1e9)
     picture = axes.imshow(
@@ -88,13 +89,14 @@ def _unit(seconds: float) -> tuple[str, float]:
 
 def timeline(name: str, strips: Strips) -> Figure:
     """Each process a group of rows, one for each layer: its calls, or how busy it was."""
-    from matplotlib.figure import Figure
     from matplotlib.patches import Patch
+
+    from fathom.pages.drawn import Drawing
 
     there = set(strips.table["layer"].unique().to_pylist())
     order = [layer for layer in layers() if layer.name in there]
     rows = len(strips.lanes) * len(order)
-    drawn = Figure(figsize=(INCHES, 1.4 + 0.2 * max(6, rows)), layout="constrained")
+    drawn = Drawing(figsize=(INCHES, 1.4 + 0.2 * max(6, rows)), layout="constrained")
     axes = drawn.add_subplot()
     first, last = (at / 1e9 for at in strips.span)
     unit, scale = _unit(last - first)
