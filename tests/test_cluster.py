@@ -440,7 +440,10 @@ def test_dask_is_missing(
 ) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     message = refused(capsys, grown_run.path, "throughput", "--cluster", "local")
-    assert "--cluster needs a package that is not installed: " in message and "pip install 'fathom-io[dask]'" in message
+    assert (
+        "--cluster needs a package that is not installed: " in message
+        and "pip install 'fathom-io[dask]'" in message
+    )
 
 
 @contextmanager
