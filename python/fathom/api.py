@@ -21,7 +21,7 @@ from fathom.analysis.latency import ask, language, model
 from fathom.analysis.latency import segment as segments
 from fathom.attach import block
 from fathom.cache import conclusions
-from fathom.errors import UsageError, nearest, printable, unknown
+from fathom.errors import UsageError, nearest, needed, printable, unknown
 from fathom.pages import bars
 from fathom.pages import findings as words
 from fathom.run import store
@@ -239,7 +239,8 @@ class Run(store.Run):
         """A map of processes and time, for a notebook: how much of its time each was in I/O calls, or the bytes that
         these moved, or how many they were (`bytes`, `calls`, each by second); of the program's own calls, or of those
         of a layer."""
-        from fathom.pages import figures
+        with needed("heat", "plot"):
+            from fathom.pages import figures
 
         figures.check(value)
         if layer is not None:
@@ -257,7 +258,8 @@ class Run(store.Run):
         """What each process did when, for a notebook: its calls in the colours of their layers, one by one where they
         are few, else how busy each part of the time was. Of some ranks (else the first processes that made calls), some
         layers, some seconds of the run."""
-        from fathom.pages import figures
+        with needed("timeline", "plot"):
+            from fathom.pages import figures
 
         which = "true" if rank is None else self._one_of("rank", rank)
         if layer is not None:

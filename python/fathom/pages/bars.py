@@ -246,7 +246,8 @@ def lowest(of: Picture, tops: list[float]) -> float:
 
 def figure(of: Picture) -> Figure:
     """Drawn, on no screen and in no file."""
-    from fathom.pages.drawn import Drawing
+    with needed("a query's picture", "plot"):
+        from fathom.pages.drawn import Drawing
 
     count = len(of.labels)
     drawn = Drawing(figsize=(max(6.0, min(14.0, 2.8 + 0.28 * count)), 4.6), layout="constrained")

@@ -1,20 +1,23 @@
 """Pictures of a run for a notebook, as `fathom view` draws them: the heat map and the timeline. Colours that
-colour-blind people tell apart; axes with units. matplotlib is imported when a picture is drawn."""
+colour-blind people tell apart; axes with units. Imports matplotlib."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
+from matplotlib.colors import ListedColormap, LogNorm, Normalize
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 
 from fathom.analysis.pictured import Cells, Strips
 from fathom.catalog.layers import layers
 from fathom.errors import NotRecorded, UsageError, unknown
+from fathom.pages.drawn import Drawing
 from fathom.text import numbers
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 #: What a cell of the heat map may say, and its unit.
 VALUES = {"time": "% of the time in I/O calls", "bytes": "MB/s", "calls": "calls/s"}
@@ -33,11 +36,6 @@ def check(value: str) -> None:
 
 def heat(name: str, cells: Cells, value: str) -> Figure:
     """Processes down, time across."""
-    from matplotlib import colormaps
-    from matplotlib.colors import ListedColormap, LogNorm, Normalize
-
-    from fathom.pages.drawn import Drawing
-
     check(value)
     grid = _grid(cells, value)
     if np.isnan(grid).all():
@@ -89,10 +87,6 @@ def _unit(seconds: float) -> tuple[str, float]:
 
 def timeline(name: str, strips: Strips) -> Figure:
     """Each process a group of rows, one for each layer: its calls, or how busy it was."""
-    from matplotlib.patches import Patch
-
-    from fathom.pages.drawn import Drawing
-
     there = set(strips.table["layer"].unique().to_pylist())
     order = [layer for layer in layers() if layer.name in there]
     rows = len(strips.lanes) * len(order)
@@ -125,8 +119,6 @@ def _paint(
     rank: dict[int, int], scale: float,
 ) -> None:  # fmt: skip
     """All strips of a layer; one that is busy in part is as low, and each has an edge, so that a short one is seen."""
-    from matplotlib.collections import PolyCollection
-
     rows = strips.table.filter(np.asarray(strips.table["layer"]) == layer).to_pydict()
     shapes = []
     for lane, start, duration, busy in zip(
