@@ -237,7 +237,7 @@ def forwarded(one: Server, level: str = "written") -> dict[str, str]:
         "LD_PRELOAD": str(PRELOAD),
         "FATHOM_FORWARD_PREFIX": "/fwd",
         "FATHOM_FORWARD_SERVERS": one.address,
-        "FATHOM_FORWARD_LEVEL": level,
+        "FATHOM_FORWARD_DURABILITY": level,
     }
 
 

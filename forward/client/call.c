@@ -64,6 +64,7 @@ void call_resume(struct call *k, struct fathom_fwd *c, struct fathom_fwd_hints *
 	*k = (struct call){.client = c, .hints = hints ? hints : &k->none, .request = r};
 	k->errno_before = errno;
 	k->hints->error.code = 0;
+	k->hints->found = 0;
 	engine_lock(c);
 }
 
@@ -90,6 +91,8 @@ static void describe(struct call *k, uint16_t op, const struct fathom_fwd_handle
 		fathom_current(&r->head.call_stream, &r->head.call_seq);
 	r->due = now_ms() + timeout + (timeout / 4 < GRACE ? timeout / 4 : GRACE);
 	r->handle = *file;
+	r->path = k->hints->path;
+	r->paths = k->hints->paths;
 	if (k->hints->file)
 		snprintf(r->file, sizeof(r->file), "%s", k->hints->file);
 }
@@ -114,6 +117,7 @@ int call_begin(struct call *k, struct fathom_fwd *c, struct fathom_fwd_hints *hi
 
 void call_hints(struct call *k)
 {
+	k->request->hints_at = (uint32_t)(k->w.at - k->request->body);
 	put_hints(&k->w, k->hints->hint, k->hints->count);
 }
 
@@ -221,6 +225,13 @@ int call_post(struct call *k)
 	return error ? no_answer(k, error) : 0;
 }
 
+/* Whose it is has the file open. */
+static bool holds(uint16_t op)
+{
+	return op == FWD_OP_READ || op == FWD_OP_WRITE || op == FWD_OP_APPEND ||
+	       op == FWD_OP_COMMIT;
+}
+
 int call_wait(struct call *k)
 {
 	struct fathom_fwd_request *r = k->request;
@@ -230,6 +241,7 @@ int call_wait(struct call *k)
 		return k->code;
 	if (error)
 		return no_answer(k, error);
+	k->hints->found = r->has_paths && holds(r->head.op);
 	k->r = (struct reader){.at = r->reply, .end = r->reply + r->reply_head.body};
 	return r->reply_head.status ? server_failed(k) : 0;
 }

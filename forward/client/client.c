@@ -7,6 +7,7 @@
 
 #include "call.h"
 #include "compress.h"
+#include "old_libc.h"
 
 enum {
 	CONNECT_TIMEOUT = 10000, /* ms */
@@ -55,7 +56,7 @@ static void free_client(struct fathom_fwd *c)
 	free(c->address);
 	free(c->name);
 	free(c->munge);
-	explicit_bzero(c->token, sizeof(c->token));
+	wipe(c->token, sizeof(c->token));
 	free(c);
 }
 

@@ -336,8 +336,11 @@ int fathom_fwd_append(struct fathom_fwd *client, const struct fathom_fwd_handle 
 static int hand_over(struct call *k, struct fathom_fwd_request **request)
 {
 	*request = k->code ? NULL : k->request;
-	if (!k->code)
+	if (!k->code) {
+		k->request->paths =
+			0; /* the caller's memory, which may not be there when it is waited for */
 		k->request = NULL;
+	}
 	return call_end(k);
 }
 
@@ -424,6 +427,7 @@ static void note_failed(struct call *k, struct fathom_fwd_commit *result,
 {
 	if (result->n < result->room)
 		result->failed[result->n] = *failed;
+	ledger_failed(&k->client->ledger, &failed->handle, failed->code);
 	if (result->n++ == 0) {
 		k->request->offset = failed->offset;
 		k->request->length = failed->length;
@@ -473,6 +477,32 @@ int fathom_fwd_commit(struct fathom_fwd *client, const struct fathom_fwd_handle 
 	if (hints)
 		hints->error = first;
 	return first.code;
+}
+
+uint64_t fathom_fwd_errors(struct fathom_fwd *client)
+{
+	uint64_t mark;
+
+	engine_lock(client);
+	mark = client->ledger.errors;
+	engine_unlock(client);
+	return mark;
+}
+
+int fathom_fwd_error_since(struct fathom_fwd *client, const struct fathom_fwd_handle *handle,
+			   uint64_t *mark)
+{
+	int code;
+
+	engine_lock(client);
+	code = ledger_error_since(&client->ledger, handle, mark);
+	engine_unlock(client);
+	return code;
+}
+
+uint64_t fathom_fwd_epoch(struct fathom_fwd *client)
+{
+	return __atomic_load_n(&client->server.epoch, __ATOMIC_RELAXED);
 }
 
 int fathom_fwd_gaps(struct fathom_fwd *client, const struct fathom_fwd_handle *handle,

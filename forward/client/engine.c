@@ -53,7 +53,9 @@ static void close_link(struct fathom_fwd *c)
 
 static void welcome(struct fathom_fwd *c, const struct link *link, const struct server *server)
 {
-	if (c->server.epoch && c->server.epoch != server->epoch)
+	if (server->goes_on)
+		ledger_committed(&c->ledger, NULL);
+	else if (c->server.epoch && c->server.epoch != server->epoch)
 		ledger_server_restarted(&c->ledger);
 	if (server->unlocked)
 		locks_lost(&c->locks);
@@ -209,6 +211,7 @@ static void take_back(struct fathom_fwd *c, struct fathom_fwd_request *r)
 		if (o->request == r && o->data)
 			c->broken = true;
 	memory_free(&r->memory);
+	r->paths = 0;
 	r->abandoned = true;
 }
 

@@ -61,7 +61,11 @@ struct fathom_fwd_request {
 	struct fathom_fwd_extent *extents; /* of a read */
 	uint32_t n;
 	struct fathom_fwd_handle handle;
-	char file[FILE_BYTES]; /* its name in messages, if the caller gave one */
+	char file[FILE_BYTES];              /* its name in messages, if the caller gave one */
+	const struct fathom_fwd_path *path; /* of its files, as long as the caller waits */
+	uint32_t paths;
+	uint32_t hints_at; /* in the body */
+	bool has_paths;    /* the body names them */
 };
 
 struct server { /* what hello said */
@@ -73,6 +77,7 @@ struct server { /* what hello said */
 	uint32_t deadline;
 	bool unlocked;   /* it keeps no lock of ours */
 	bool compresses; /* data may be compressed, both ways */
+	bool goes_on;    /* all that the one before had accepted is written */
 };
 
 /* Data of a read that goes from the connection to its place in the user's memory. */
@@ -133,6 +138,10 @@ static inline bool request_is_open(const struct fathom_fwd_request *r)
 {
 	return !r->answered && !r->lost;
 }
+
+/* ---- paths.c ---- */
+/* Its files' paths become a part of it. False: they are, or it has none. */
+bool request_add_paths(struct fathom_fwd_request *r);
 
 /* ---- sending.c: what waits to be sent ---- */
 void outs_free(struct fathom_fwd *c);

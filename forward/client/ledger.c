@@ -69,8 +69,52 @@ void ledger_committed(struct ledger *l, const struct fathom_fwd_handle *handle)
 			take_out(l, i);
 }
 
+void ledger_failed(struct ledger *l, const struct fathom_fwd_handle *handle, int code)
+{
+	struct file_error *oldest;
+
+	l->errors++;
+	if (!l->failed)
+		l->failed = calloc(FAILED_FILES, sizeof(*l->failed));
+	oldest = l->failed;
+	for (uint32_t i = 0; l->failed && i < FAILED_FILES; i++) {
+		struct file_error *e = &l->failed[i];
+
+		if (e->number && !memcmp(&e->handle, handle, sizeof(*handle))) {
+			oldest = e;
+			break;
+		}
+		oldest = e->number < oldest->number ? e : oldest;
+	}
+	if (!oldest) {
+		l->dropped = (struct file_error){*handle, l->errors, code};
+		return;
+	}
+	if (oldest->number && memcmp(&oldest->handle, handle, sizeof(*handle)))
+		l->dropped = *oldest;
+	*oldest = (struct file_error){*handle, l->errors, code};
+}
+
+int ledger_error_since(const struct ledger *l, const struct fathom_fwd_handle *handle,
+		       uint64_t *mark)
+{
+	const struct file_error *e = &l->dropped;
+
+	for (uint32_t i = 0; l->failed && i < FAILED_FILES; i++)
+		if (l->failed[i].number > e->number &&
+		    !memcmp(&l->failed[i].handle, handle, sizeof(*handle)))
+			e = &l->failed[i];
+	if (e->number <= *mark)
+		return 0;
+	*mark = l->errors;
+	return e->code;
+}
+
 void ledger_free(struct ledger *l)
 {
+	uint64_t errors = l->errors;
+
 	free(l->line);
-	*l = (struct ledger){.line = NULL};
+	free(l->failed);
+	*l = (struct ledger){.errors = errors};
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "call.h"
+#include "old_libc.h"
 
 enum {
 	FIELDS = 73,    /* handle and claim */
@@ -209,7 +210,7 @@ int fathom_fwd_session(struct fathom_fwd *client, uint64_t *session, int *fd)
 		*session = other->id;
 		*fd = other->link.fd;
 	}
-	explicit_bzero(other->token, sizeof(other->token));
+	wipe(other->token, sizeof(other->token));
 	free(other);
 	errno = before;
 	return error;

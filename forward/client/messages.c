@@ -294,6 +294,22 @@ const uint8_t *get_hint(struct reader *r, uint16_t key, uint16_t length)
 	return r->bad ? NULL : match;
 }
 
+bool get_hint_u64(struct reader *r, uint16_t key, uint64_t number)
+{
+	uint16_t n = get_u16(r);
+	bool match = false;
+
+	for (uint16_t i = 0; i < n && !r->bad; i++) {
+		uint16_t this_key = get_u16(r), length = get_u16(r);
+		struct reader value = {.at = get_bytes(r, length)};
+
+		value.end = value.at + (r->bad ? 0 : length);
+		while (this_key == key && !r->bad && value.end - value.at >= 8)
+			match |= get_u64(&value) == number;
+	}
+	return match && !r->bad;
+}
+
 const uint8_t *get_rest(struct reader *r, size_t *length)
 {
 	const uint8_t *rest;

@@ -71,6 +71,8 @@ struct failure get_failure(struct reader *r);
 uint32_t get_count(struct reader *r, uint32_t most, size_t item);
 /* Reads all hints; the value of `key`, if it is there with just that length. */
 const uint8_t *get_hint(struct reader *r, uint16_t key, uint16_t length);
+/* One of the numbers in the values of that hint is this one. Reads the hints. */
+bool get_hint_u64(struct reader *r, uint16_t key, uint64_t number);
 /* The data behind the hints, and its length; all is read then. */
 const uint8_t *get_rest(struct reader *r, size_t *length);
 /* That the fields and hints were whole and nothing follows them. */

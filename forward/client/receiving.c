@@ -23,6 +23,13 @@ static const char *take_reply(struct fathom_fwd *c, struct fathom_fwd_request *r
 		request_free(r);
 		return NULL;
 	}
+	if (head->status == FWD_STATUS_DRAINING)
+		return NULL; /* the server ends, and has not done it: the next one is asked */
+	if (head->status == ESTALE && request_add_paths(r)) {
+		r->begun = true; /* it keeps its number */
+		outs_add_request(c, r);
+		return NULL;
+	}
 	r->reply = malloc(head->body ? head->body : 1);
 	if (!r->reply)
 		r->lost = ENOMEM;

@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "engine.h"
 #include "munge.h"
+#include "old_libc.h"
 #include "sha256.h"
 
 enum {
@@ -30,8 +30,7 @@ static struct reader body_of(const struct greeting *g)
 int session_identity(struct fathom_fwd *c)
 {
 	do {
-		if (getrandom(&c->id, sizeof(c->id), 0) != sizeof(c->id) ||
-		    getrandom(c->key, KEY_BYTES, 0) != KEY_BYTES)
+		if (!random_bytes(&c->id, sizeof(c->id)) || !random_bytes(c->key, KEY_BYTES))
 			return EIO;
 	} while (c->id == 0);
 	return 0;
@@ -273,9 +272,10 @@ static int refused(const struct greeting *g, char *why)
 	return frame_errno(g->head.status);
 }
 
-static int welcomed(const struct greeting *g, struct server *server, char *why)
+static int welcomed(const struct fathom_fwd *c, const struct greeting *g, struct server *server,
+		    char *why)
 {
-	struct reader r = body_of(g), hints;
+	struct reader r = body_of(g), hints, ended;
 	struct session s;
 	const uint8_t *format;
 
@@ -284,7 +284,7 @@ static int welcomed(const struct greeting *g, struct server *server, char *why)
 	s = get_session(&r);
 	if (g->head.op == FWD_OP_MUNGE)
 		get_text(&r);
-	hints = r;
+	hints = ended = r;
 	format = get_hint(&r, FWD_HINT_COMPRESS, 1);
 	if (r.bad || r.at != r.end || !s.window || !s.piece || s.piece > FWD_LIMIT_PIECE)
 		return EPROTO;
@@ -295,7 +295,8 @@ static int welcomed(const struct greeting *g, struct server *server, char *why)
 				  s.data,
 				  s.deadline,
 				  get_hint(&hints, FWD_HINT_UNLOCKED, 0) != NULL,
-				  format && *format == FWD_COMPRESS_ZSTD};
+				  format && *format == FWD_COMPRESS_ZSTD,
+				  get_hint_u64(&ended, FWD_HINT_ENDED, c->server.epoch)};
 	return 0;
 }
 
@@ -309,7 +310,7 @@ static int greet(const struct fathom_fwd *c, struct link *link, struct server *s
 	struct greeting g;
 	int error;
 
-	if (getrandom(nonce, sizeof(nonce), 0) != sizeof(nonce))
+	if (!random_bytes(nonce, sizeof(nonce)))
 		return EIO;
 	put_hello(&w, c->key, nonce, c->name);
 	put_hints(&w, &compress, c->compress);
@@ -319,7 +320,7 @@ static int greet(const struct fathom_fwd *c, struct link *link, struct server *s
 	if (g.head.status == FWD_STATUS_AUTH &&
 	    (error = authenticate(c, link, &g, nonce, due, why)))
 		return error;
-	return welcomed(&g, server, why);
+	return welcomed(c, &g, server, why);
 }
 
 int session_begin(const struct fathom_fwd *c, struct link *link, struct server *server, int64_t due,

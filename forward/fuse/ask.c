@@ -1,6 +1,5 @@
-/* How the client is called: within bounded time, once more when the server had forgotten a file, with a line for people. */
+/* How the client is called: within bounded time, with the paths of its files for a server that was started anew, with a line for people. */
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 #include "mount.h"
@@ -15,12 +14,22 @@ void ask_begin(struct ask *a, fuse_ino_t number)
 	uint32_t timeout = mount_point.timeout;
 
 	a->node = node_of(number);
-	a->again = false;
 	node_path(a->node, a->path);
+	a->at[0] = (struct fathom_fwd_path){node_handle(a->node), a->path};
 	if (atomic_load(&mount_point.silent) && (!timeout || timeout > SILENT))
 		timeout = SILENT;
-	a->hints = (struct fathom_fwd_hints){
-		.timeout = timeout, .level = mount_point.level, .file = a->path};
+	a->hints = (struct fathom_fwd_hints){.timeout = timeout,
+					     .level = mount_point.level,
+					     .file = a->path,
+					     .path = a->at,
+					     .paths = 1};
+}
+
+void ask_also(struct ask *a, fuse_ino_t other)
+{
+	node_path(node_of(other), a->other);
+	a->at[1] = (struct fathom_fwd_path){node_handle(node_of(other)), a->other};
+	a->hints.paths = 2;
 }
 
 void ask_mixed(struct ask *a)
@@ -29,31 +38,6 @@ void ask_mixed(struct ask *a)
 
 	a->hints.hint = &mixed;
 	a->hints.count = 1;
-}
-
-/* By its name, if that still is this file: then the server knows its handle. */
-static bool find(struct ask *a, const char *path, const struct fathom_fwd_handle *handle)
-{
-	struct fathom_fwd_handle current;
-
-	return !fathom_fwd_lookup(mount_point.client, NULL, path, FATHOM_FWD_NOFOLLOW, &current,
-				  NULL, &a->hints) &&
-	       !memcmp(&current, handle, sizeof(current));
-}
-
-bool ask_again(struct ask *a, int error, fuse_ino_t other)
-{
-	char path[PATH_MAX];
-
-	if (error != ESTALE || a->again)
-		return false;
-	a->again = true;
-	if (!find(a, a->path, node_handle(a->node)))
-		return false;
-	if (!other)
-		return true;
-	node_path(node_of(other), path);
-	return find(a, path, node_handle(node_of(other)));
 }
 
 /* Errors that a program's own message does not explain. */

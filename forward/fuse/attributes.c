@@ -11,6 +11,7 @@ int mount_entry(struct fuse_entry_param *entry, fuse_ino_t parent, const char *n
 	*entry = (struct fuse_entry_param){.attr = as_stat(attr)};
 	if (!node)
 		return ENOMEM;
+	node_seen(node, attr->mode);
 	entry->ino = node_number(node);
 	return 0;
 }
@@ -40,14 +41,16 @@ int mount_own(struct ask *a, fuse_req_t req, const struct fathom_fwd_handle *cre
 	return fathom_fwd_setattr(mount_point.client, created, which, attr, &a->hints);
 }
 
-static void give_attr(fuse_req_t req, const struct fathom_fwd_attr *attr, int error)
+static void give_attr(fuse_req_t req, struct ask *a, const struct fathom_fwd_attr *attr, int error)
 {
 	struct stat about;
 
+	error = ask_end(a, error);
 	if (error) {
 		fuse_reply_err(req, error);
 		return;
 	}
+	node_seen(a->node, attr->mode);
 	about = as_stat(attr);
 	fuse_reply_attr(req, &about, 0);
 }
@@ -60,11 +63,8 @@ void do_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 
 	(void)fi;
 	ask_begin(&a, ino);
-	do
-		error = fathom_fwd_getattr(mount_point.client, node_handle(a.node), &attr,
-					   &a.hints);
-	while (ask_again(&a, error, 0));
-	give_attr(req, &attr, ask_end(&a, error));
+	error = fathom_fwd_getattr(mount_point.client, node_handle(a.node), &attr, &a.hints);
+	give_attr(req, &a, &attr, error);
 }
 
 static uint32_t to_change(int which)
@@ -111,11 +111,9 @@ void do_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *wanted, int which,
 	(void)fi;
 	ask_begin(&a, ino);
 	ask_mixed(&a);
-	do
-		error = fathom_fwd_setattr(mount_point.client, node_handle(a.node),
-					   to_change(which), &attr, &a.hints);
-	while (ask_again(&a, error, 0));
-	give_attr(req, &attr, ask_end(&a, error));
+	error = fathom_fwd_setattr(mount_point.client, node_handle(a.node), to_change(which), &attr,
+				   &a.hints);
+	give_attr(req, &a, &attr, error);
 }
 
 void do_statfs(fuse_req_t req, fuse_ino_t ino)
@@ -126,9 +124,7 @@ void do_statfs(fuse_req_t req, fuse_ino_t ino)
 	int error;
 
 	ask_begin(&a, ino);
-	do
-		error = fathom_fwd_statfs(mount_point.client, node_handle(a.node), &got, &a.hints);
-	while (ask_again(&a, error, 0));
+	error = fathom_fwd_statfs(mount_point.client, node_handle(a.node), &got, &a.hints);
 	if (ask_end(&a, error)) {
 		fuse_reply_err(req, error);
 		return;

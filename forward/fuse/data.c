@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 
 #include "mount.h"
@@ -19,7 +20,7 @@ static uint32_t request_flags(int flags)
 static int remember(struct fuse_file_info *fi)
 {
 	fi->direct_io = 1;
-	fi->fh = (uintptr_t)opened_new();
+	fi->fh = (uintptr_t)opened_new(fi->flags);
 	return fi->fh ? 0 : ENOMEM;
 }
 
@@ -36,10 +37,8 @@ static int make(struct ask *a, fuse_req_t req, const char *name, mode_t mode, ui
 	int error;
 
 	flags |= FATHOM_FWD_CREATE | FATHOM_FWD_EXCLUSIVE;
-	do
-		error = fathom_fwd_open(mount_point.client, dir, name, flags, mode, handle, attr,
-					&a->hints);
-	while (ask_again(a, error, 0));
+	error = fathom_fwd_open(mount_point.client, dir, name, flags, mode, handle, attr,
+				&a->hints);
 	if (error)
 		return error;
 	error = mount_own(a, req, handle, attr);
@@ -91,13 +90,9 @@ void do_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 static int open_found(struct ask *a, int flags)
 {
 	const struct fathom_fwd_handle *file = node_handle(a->node);
-	int error;
 
-	do
-		error = fathom_fwd_open(mount_point.client, file, "", request_flags(flags), 0, NULL,
-					NULL, &a->hints);
-	while (ask_again(a, error, 0));
-	return error;
+	return fathom_fwd_open(mount_point.client, file, "", request_flags(flags), 0, NULL, NULL,
+			       &a->hints);
 }
 
 void do_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -128,21 +123,39 @@ void do_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct f
 	struct ask a;
 	int error;
 
-	(void)fi;
 	if (!memory.iov_base) {
 		fuse_reply_err(req, ENOMEM);
 		return;
 	}
 	ask_begin(&a, ino);
-	do
-		error = fathom_fwd_read(mount_point.client, node_handle(a.node), &memory, 1,
-					&extent, 1, &done, &a.hints);
-	while (ask_again(&a, error, 0));
+	opened_hold(&a, fi);
+	error = fathom_fwd_read(mount_point.client, node_handle(a.node), &memory, 1, &extent, 1,
+				&done, &a.hints);
+	opened_held(&a, fi);
 	if (ask_end(&a, error))
 		fuse_reply_err(req, error);
 	else
 		fuse_reply_buf(req, memory.iov_base, done);
 	free(memory.iov_base);
+}
+
+/* The kernel takes set-user-ID and set-group-ID from a file that another than root writes; past its cache that is ours to do. */
+static int end_set_id(struct ask *a, fuse_req_t req)
+{
+	struct fathom_fwd_attr attr;
+	int error;
+
+	if (!node_set_id(a->node) || !fuse_req_ctx(req)->uid)
+		return 0;
+	error = fathom_fwd_getattr(mount_point.client, node_handle(a->node), &attr, &a->hints);
+	if (!error && takes_set_id(attr.mode)) {
+		attr.mode &= ~(uint32_t)(S_ISUID | (attr.mode & S_IXGRP ? S_ISGID : 0));
+		error = fathom_fwd_setattr(mount_point.client, node_handle(a->node),
+					   FATHOM_FWD_SET_MODE, &attr, &a->hints);
+	}
+	if (!error)
+		node_seen(a->node, attr.mode);
+	return error;
 }
 
 /* An append is where the server says, wherever the kernel thought the end was. */
@@ -158,49 +171,57 @@ void do_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, of
 
 	ask_begin(&a, ino);
 	ask_mixed(&a);
+	opened_hold(&a, fi);
 	handle = node_handle(a.node);
 	if (fi->flags & (O_SYNC | O_DSYNC))
 		a.hints.level = FATHOM_FWD_SYNCED;
-	do
-		error = fi->flags & O_APPEND
-				? fathom_fwd_append(mount_point.client, handle, &memory, 1,
-						    &extent.offset, &a.hints)
-				: fathom_fwd_write(mount_point.client, handle, &memory, 1, &extent,
-						   1, &done, &a.hints);
-	while (ask_again(&a, error, 0));
+	error = end_set_id(&a, req);
+	if (error)
+		done = 0;
+	else if (fi->flags & O_APPEND)
+		error = fathom_fwd_append(mount_point.client, handle, &memory, 1, &extent.offset,
+					  &a.hints);
+	else
+		error = fathom_fwd_write(mount_point.client, handle, &memory, 1, &extent, 1, &done,
+					 &a.hints);
+	opened_held(&a, fi);
 	if (ask_end(&a, error) && (fi->flags & O_APPEND || !done))
 		fuse_reply_err(req, error);
 	else
 		fuse_reply_write(req, done);
 }
 
-/* Every write of this mount to the file reached the level; the first that did not is the answer. */
-static void commit(fuse_req_t req, fuse_ino_t ino, enum fathom_fwd_level level)
+/* Every write of this mount to the file reached the level. Whoever asks first hears of an error from the server; all others
+ * that had the file open hear of it from us. `told`: it is not told again. */
+static void commit(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi,
+		   enum fathom_fwd_level level, bool told)
 {
 	struct ask a;
-	int error;
+	int error, failed;
 
 	ask_begin(&a, ino);
-	do
-		error = fathom_fwd_commit(mount_point.client, node_handle(a.node), level, NULL,
-					  &a.hints);
-	while (ask_again(&a, error, 0));
-	fuse_reply_err(req, ask_end(&a, error));
+	opened_hold(&a, fi);
+	error = fathom_fwd_commit(mount_point.client, node_handle(a.node), level, NULL, &a.hints);
+	opened_held(&a, fi);
+	error = ask_end(&a, error);
+	failed = opened_error(&a, fi, told);
+	fuse_reply_err(req, failed ? failed : error);
 }
 
+/* One descriptor of several that an open file may have: the others are to hear of an error, too. */
 void do_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	opened_flush(ino, fi);
-	if (mount_point.level == FATHOM_FWD_ACCEPTED)
-		commit(req, ino, FATHOM_FWD_WRITTEN);
+	if (mount_point.level == FATHOM_FWD_ACCEPTED && opened_writes(fi))
+		commit(req, ino, fi, FATHOM_FWD_WRITTEN, false);
 	else
 		fuse_reply_err(req, 0); /* errors were the writes' own */
 }
 
 void do_fsync(fuse_req_t req, fuse_ino_t ino, int data_only, struct fuse_file_info *fi)
 {
-	(void)data_only, (void)fi;
-	commit(req, ino, FATHOM_FWD_SYNCED);
+	(void)data_only;
+	commit(req, ino, fi, FATHOM_FWD_SYNCED, true);
 }
 
 void do_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)

@@ -65,11 +65,9 @@ static int fetch(struct ask *a, struct listing *l, uint64_t from)
 {
 	int error;
 
-	do {
-		l->n = 0;
-		error = fathom_fwd_readdir(mount_point.client, node_handle(a->node), from,
-					   add_entry, l, &a->hints);
-	} while (ask_again(a, error, 0));
+	l->n = 0;
+	error = fathom_fwd_readdir(mount_point.client, node_handle(a->node), from, add_entry, l,
+				   &a->hints);
 	l->from = from;
 	l->ended = !error;
 	l->read = !error || error == ECANCELED;

@@ -18,6 +18,10 @@ struct opened {
 	pthread_mutex_t lock;
 	uint64_t *owner; /* of ranges locked by it, that have not closed it since */
 	uint32_t n, room;
+	int access;             /* O_ACCMODE of its flags */
+	_Atomic uint64_t epoch; /* of the server that holds it */
+	_Atomic uint64_t
+		errors; /* of writes that had failed, when it was opened or was last told */
 };
 
 /* A lock that is waited for. */
@@ -32,18 +36,61 @@ static struct {
 	_Atomic bool over; /* the mount ends */
 } waits;
 
-struct opened *opened_new(void)
+struct opened *opened_new(int flags)
 {
 	struct opened *o = calloc(1, sizeof(*o));
 
-	if (o)
-		pthread_mutex_init(&o->lock, NULL);
+	if (!o)
+		return NULL;
+	pthread_mutex_init(&o->lock, NULL);
+	o->access = flags & O_ACCMODE;
+	atomic_store(&o->epoch, fathom_fwd_epoch(mount_point.client));
+	atomic_store(&o->errors, fathom_fwd_errors(mount_point.client));
 	return o;
 }
 
 static struct opened *opened_of(const struct fuse_file_info *fi)
 {
 	return (struct opened *)(uintptr_t)fi->fh;
+}
+
+bool opened_writes(const struct fuse_file_info *fi)
+{
+	return opened_of(fi) && opened_of(fi)->access != O_RDONLY;
+}
+
+void opened_hold(struct ask *a, const struct fuse_file_info *fi)
+{
+	struct opened *o = opened_of(fi);
+	uint64_t epoch = fathom_fwd_epoch(mount_point.client);
+	uint32_t flags = 0;
+
+	if (!o || atomic_exchange(&o->epoch, epoch) == epoch)
+		return;
+	flags |= o->access != O_WRONLY ? FATHOM_FWD_READ : 0;
+	flags |= o->access != O_RDONLY ? FATHOM_FWD_WRITE : 0;
+	fathom_fwd_open(mount_point.client, node_handle(a->node), "", flags, 0, NULL, NULL,
+			&a->hints);
+}
+
+void opened_held(const struct ask *a, const struct fuse_file_info *fi)
+{
+	if (a->hints.found && opened_of(fi))
+		atomic_store(&opened_of(fi)->epoch, fathom_fwd_epoch(mount_point.client));
+}
+
+int opened_error(const struct ask *a, const struct fuse_file_info *fi, bool told)
+{
+	struct opened *o = opened_of(fi);
+	uint64_t mark = o ? atomic_load(&o->errors) : 0;
+	int error;
+
+	if (!o)
+		return 0;
+	error = fathom_fwd_error_since(mount_point.client, node_handle(a->node), &mark);
+	if (told)
+		atomic_store(&o->errors, mark);
+	return error;
 }
 
 static int note(struct opened *o, uint64_t owner)
@@ -138,9 +185,7 @@ static int try(fuse_ino_t ino, const struct fathom_fwd_lock *lock, uint32_t roun
 	ask_begin(&a, ino);
 	if (round)
 		a.hints.timeout = round;
-	do
-		error = fathom_fwd_lock(mount_point.client, node_handle(a.node), lock, &a.hints);
-	while (ask_again(&a, error, 0));
+	error = fathom_fwd_lock(mount_point.client, node_handle(a.node), lock, &a.hints);
 	return round && error == ETIMEDOUT ? EAGAIN : ask_end(&a, error);
 }
 

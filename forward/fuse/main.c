@@ -1,4 +1,4 @@
-/* fathom-forward-fuse [--token FILE] [--timeout S] [--level accepted|written|synced] ADDRESS DIR
+/* fathom-forward-fuse [--token FILE] [--timeout S] [--durability accepted|written|synced] ADDRESS DIR
  * A forwarding server's files as a file system at DIR, for shells and static programs; docs/forwarding-fuse.md. In the
  * foreground: prints DIR once it is mounted, ends by SIGTERM, SIGINT or when it is unmounted. */
 #include <getopt.h>
@@ -54,12 +54,12 @@ const struct fuse_lowlevel_ops mount_operations = {
 static int usage(void)
 {
 	fputs("usage: fathom-forward-fuse [--token FILE] [--munge[=SOCKET]] [--timeout S] "
-	      "[--level accepted|written|synced] ADDRESS DIR\n",
+	      "[--durability accepted|written|synced] ADDRESS DIR\n",
 	      stderr);
 	return 2;
 }
 
-static uint8_t level_of(const char *word)
+static uint8_t durability_of(const char *word)
 {
 	static const char *const words[] = {"accepted", "written", "synced"};
 
@@ -75,7 +75,7 @@ static bool read_options(int argc, char **argv, struct fathom_fwd_options *optio
 	static const struct option known[] = {{"token", required_argument, NULL, 't'},
 					      {"munge", optional_argument, NULL, 'm'},
 					      {"timeout", required_argument, NULL, 's'},
-					      {"level", required_argument, NULL, 'l'},
+					      {"durability", required_argument, NULL, 'd'},
 					      {0}};
 	double seconds;
 	int word;
@@ -94,8 +94,8 @@ static bool read_options(int argc, char **argv, struct fathom_fwd_options *optio
 				return false;
 			mount_point.timeout = (uint32_t)(seconds * 1000);
 			break;
-		case 'l':
-			mount_point.level = level_of(optarg);
+		case 'd':
+			mount_point.level = durability_of(optarg);
 			if (!mount_point.level)
 				return false;
 			break;

@@ -33,6 +33,12 @@ struct node *node_found(struct node *parent, const char *name,
 			const struct fathom_fwd_handle *handle);
 /* The kernel knows it `times` less. */
 void node_forget(struct node *node, uint64_t times);
+/* A mode that a write by another than root changes. */
+bool takes_set_id(mode_t mode);
+/* What the file's mode is. */
+void node_seen(struct node *node, mode_t mode);
+/* It was one of those, when it was last seen. */
+bool node_set_id(const struct node *node);
 struct node *node_of(fuse_ino_t number);
 fuse_ino_t node_number(const struct node *node);
 const struct fathom_fwd_handle *node_handle(const struct node *node);
@@ -43,14 +49,15 @@ void node_path(const struct node *node, char path[PATH_MAX]);
 
 struct ask {
 	struct node *node;
-	bool again;          /* its file was looked up anew */
-	char path[PATH_MAX]; /* of the file, as it was last found, from the exported root */
+	char path[PATH_MAX];  /* of the file, as it was last found, from the exported root */
+	char other[PATH_MAX]; /* of another file that the call is about */
+	struct fathom_fwd_path at[2];
 	struct fathom_fwd_hints hints;
 };
 
 void ask_begin(struct ask *a, fuse_ino_t number);
-/* Whether to call once more: the server had forgotten the file, or that of `other` (0: none), and knows it again. */
-bool ask_again(struct ask *a, int error, fuse_ino_t other);
+/* The call is about this file, too. */
+void ask_also(struct ask *a, fuse_ino_t other);
 /* Appends and other changes of a file's end may be mixed, as on a file system. */
 void ask_mixed(struct ask *a);
 /* `error`, after what a user should read of it was said. */
@@ -101,7 +108,15 @@ void do_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 
 /* An open file, in fi->fh: who has locks by it. */
 struct opened;
-struct opened *opened_new(void);
+struct opened *opened_new(int flags);
+/* Before its data is read or written: it is held by the server of now. */
+void opened_hold(struct ask *a, const struct fuse_file_info *fi);
+/* After it: whether the server found the file again, and so holds it. */
+void opened_held(const struct ask *a, const struct fuse_file_info *fi);
+/* It was opened for writing. */
+bool opened_writes(const struct fuse_file_info *fi);
+/* The file's error that this open file was not told of; `told`: it is not told again. 0: none. */
+int opened_error(const struct ask *a, const struct fuse_file_info *fi, bool told);
 /* The kernel closes it: what it locked as an open file (OFD, flock) is locked no more. */
 void opened_end(fuse_ino_t ino, struct fuse_file_info *fi);
 /* A process has closed it: its locks on the file end. */

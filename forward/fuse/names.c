@@ -26,10 +26,8 @@ void do_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	int error;
 
 	ask_begin(&a, parent);
-	do
-		error = fathom_fwd_lookup(mount_point.client, node_handle(a.node), name,
-					  FATHOM_FWD_NOFOLLOW, &handle, &attr, &a.hints);
-	while (ask_again(&a, error, 0));
+	error = fathom_fwd_lookup(mount_point.client, node_handle(a.node), name,
+				  FATHOM_FWD_NOFOLLOW, &handle, &attr, &a.hints);
 	give_entry(req, &a, name, &handle, &attr, ask_end(&a, error));
 }
 
@@ -61,13 +59,10 @@ void do_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, 
 	int error;
 
 	ask_begin(&a, parent);
-	do
-		error = S_ISREG(mode)
-				? fathom_fwd_create(mount_point.client, node_handle(a.node), name,
-						    mode, &created, &attr, &a.hints)
-				: fathom_fwd_mknod(mount_point.client, node_handle(a.node), name,
-						   mode, device, &created, &attr, &a.hints);
-	while (ask_again(&a, error, 0));
+	error = S_ISREG(mode) ? fathom_fwd_create(mount_point.client, node_handle(a.node), name,
+						  mode, &created, &attr, &a.hints)
+			      : fathom_fwd_mknod(mount_point.client, node_handle(a.node), name,
+						 mode, device, &created, &attr, &a.hints);
 	give_created(req, &a, name, &created, &attr, error);
 }
 
@@ -79,10 +74,8 @@ void do_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
 	int error;
 
 	ask_begin(&a, parent);
-	do
-		error = fathom_fwd_mkdir(mount_point.client, node_handle(a.node), name, mode,
-					 &created, &attr, &a.hints);
-	while (ask_again(&a, error, 0));
+	error = fathom_fwd_mkdir(mount_point.client, node_handle(a.node), name, mode, &created,
+				 &attr, &a.hints);
 	give_created(req, &a, name, &created, &attr, error);
 }
 
@@ -94,10 +87,8 @@ void do_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const cha
 	int error;
 
 	ask_begin(&a, parent);
-	do
-		error = fathom_fwd_symlink(mount_point.client, node_handle(a.node), name, target,
-					   &created, &attr, &a.hints);
-	while (ask_again(&a, error, 0));
+	error = fathom_fwd_symlink(mount_point.client, node_handle(a.node), name, target, &created,
+				   &attr, &a.hints);
 	give_created(req, &a, name, &created, &attr, error);
 }
 
@@ -107,10 +98,7 @@ static void remove_name(fuse_req_t req, fuse_ino_t parent, const char *name, uin
 	int error;
 
 	ask_begin(&a, parent);
-	do
-		error = fathom_fwd_remove(mount_point.client, node_handle(a.node), name, flags,
-					  &a.hints);
-	while (ask_again(&a, error, 0));
+	error = fathom_fwd_remove(mount_point.client, node_handle(a.node), name, flags, &a.hints);
 	fuse_reply_err(req, ask_end(&a, error));
 }
 
@@ -132,10 +120,9 @@ void do_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t t
 	int error;
 
 	ask_begin(&a, parent);
-	do
-		error = fathom_fwd_rename(mount_point.client, node_handle(a.node), name,
-					  node_handle(node_of(to)), to_name, flags, &a.hints);
-	while (ask_again(&a, error, to));
+	ask_also(&a, to);
+	error = fathom_fwd_rename(mount_point.client, node_handle(a.node), name,
+				  node_handle(node_of(to)), to_name, flags, &a.hints);
 	fuse_reply_err(req, ask_end(&a, error));
 }
 
@@ -147,10 +134,9 @@ void do_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name
 	int error;
 
 	ask_begin(&a, parent);
-	do
-		error = fathom_fwd_link(mount_point.client, file, node_handle(a.node), name, &attr,
-					&a.hints);
-	while (ask_again(&a, error, ino));
+	ask_also(&a, ino);
+	error = fathom_fwd_link(mount_point.client, file, node_handle(a.node), name, &attr,
+				&a.hints);
 	give_entry(req, &a, name, file, &attr, ask_end(&a, error));
 }
 
@@ -161,10 +147,8 @@ void do_readlink(fuse_req_t req, fuse_ino_t ino)
 	int error;
 
 	ask_begin(&a, ino);
-	do
-		error = fathom_fwd_readlink(mount_point.client, node_handle(a.node), target,
-					    sizeof(target), &a.hints);
-	while (ask_again(&a, error, 0));
+	error = fathom_fwd_readlink(mount_point.client, node_handle(a.node), target, sizeof(target),
+				    &a.hints);
 	if (ask_end(&a, error))
 		fuse_reply_err(req, error);
 	else

@@ -3,6 +3,7 @@
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "mount.h"
 
@@ -10,7 +11,8 @@ struct node {
 	struct fathom_fwd_handle handle; /* first: nodes are compared by it */
 	struct node *parent;             /* of the root and before it is found: NULL */
 	char *name;
-	uint64_t lookups; /* by the kernel */
+	_Atomic bool set_id; /* when it was last seen it had a bit that a write takes away */
+	uint64_t lookups;    /* by the kernel */
 	uint32_t children;
 };
 
@@ -101,6 +103,21 @@ struct node *node_found(struct node *parent, const char *name,
 	if (!node)
 		free(name_copy);
 	return node;
+}
+
+bool takes_set_id(mode_t mode)
+{
+	return S_ISREG(mode) && (mode & S_ISUID || (mode & S_ISGID && mode & S_IXGRP));
+}
+
+void node_seen(struct node *node, mode_t mode)
+{
+	atomic_store(&node->set_id, takes_set_id(mode));
+}
+
+bool node_set_id(const struct node *node)
+{
+	return atomic_load(&node->set_id);
 }
 
 void node_forget(struct node *node, uint64_t times)

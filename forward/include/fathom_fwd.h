@@ -133,6 +133,12 @@ enum fathom_fwd_level {                          /* that written data has reache
 			FATHOM_FWD_SYNCED = 3,   /* on the store */
 };
 
+/* Where a file is found again by a server that was started anew. */
+struct fathom_fwd_path {
+	const struct fathom_fwd_handle *handle;
+	const char *path; /* from the exported root */
+};
+
 /* The last argument of every call: what is wished in, how it went out. NULL: nothing of it. Zeros: the usual. */
 struct fathom_fwd_hints {
 	uint32_t timeout; /* ms until the call returns; 0: the client's */
@@ -140,10 +146,15 @@ struct fathom_fwd_hints {
 	uint16_t count;   /* of hints */
 	const struct fathom_fwd_hint *hint;
 	const char *file; /* name of the file in messages; NULL: its handle */
+	/* Of the call's files, those of which the server is told where they are when it does not know them: then the call is
+	 * not ESTALE, and done once. Blocking calls only. */
+	const struct fathom_fwd_path *path;
+	uint16_t paths;
 	uint64_t
 		call_stream; /* the traced call that this serves; 0: the caller's, where Fathom traces it */
 	uint64_t call_seq;
-	uint8_t reached;               /* out: level of a write or append */
+	uint8_t reached; /* out: level of a write or append */
+	uint8_t found; /* out, of read, write, append, commit: by its path; the file is held now */
 	struct fathom_fwd_error error; /* out, when the call did not return 0 */
 };
 
@@ -312,6 +323,13 @@ FATHOM_FWD_API int fathom_fwd_commit(struct fathom_fwd *client,
 				     const struct fathom_fwd_handle *handle,
 				     enum fathom_fwd_level level, struct fathom_fwd_commit *result,
 				     struct fathom_fwd_hints *hints);
+/* Errors that commit found come to all that use the client: a mark says which of them an open file has been told of. */
+FATHOM_FWD_API uint64_t fathom_fwd_errors(struct fathom_fwd *client);
+/* The file's last error since the mark, which becomes that of now; 0: there was none. */
+FATHOM_FWD_API int fathom_fwd_error_since(struct fathom_fwd *client,
+					  const struct fathom_fwd_handle *handle, uint64_t *mark);
+/* Another number each time that the server was started anew: it holds none of the files that were opened before. */
+FATHOM_FWD_API uint64_t fathom_fwd_epoch(struct fathom_fwd *client);
 /* Up to `room` gaps of the file from offset `from` on; `n`: how many were set. */
 FATHOM_FWD_API int fathom_fwd_gaps(struct fathom_fwd *client,
 				   const struct fathom_fwd_handle *handle, uint64_t from,

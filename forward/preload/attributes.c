@@ -37,8 +37,6 @@ int attributes(struct file *f, struct fathom_fwd_attr *attr)
 
 	if (!error)
 		error = fathom_fwd_getattr(a.client, &f->shared->handle, attr, &a.hints);
-	if (file_found_again(&a, f, error))
-		error = fathom_fwd_getattr(a.client, &f->shared->handle, attr, &a.hints);
 	return asking_end(&a, error);
 }
 
@@ -142,12 +140,13 @@ int forward_access(const struct place *at, int mode)
 
 enum { KIND = 0x46574454 /* no kernel's: a program takes it for a usual file system */ };
 
-static int space(const struct fathom_fwd_handle *handle, const char *name,
+static int space(const struct fathom_fwd_handle *handle, const char *path,
 		 struct fathom_fwd_statfs *about)
 {
 	struct asking a;
-	int error = asking_begin(&a, name);
+	int error = asking_begin(&a, path);
 
+	asking_about(&a, handle, path);
 	if (!error)
 		error = fathom_fwd_statfs(a.client, handle, about, &a.hints);
 	return asking_end(&a, error);
@@ -170,7 +169,7 @@ static int space_at(const struct place *at, struct fathom_fwd_statfs *about)
 {
 	struct fathom_fwd_handle handle;
 
-	return name_attributes(at, 0, &handle, NULL) || space(&handle, at->text, about) ? -1 : 0;
+	return name_attributes(at, 0, &handle, NULL) || space(&handle, at->path, about) ? -1 : 0;
 }
 
 int forward_statfs(const struct place *at, struct statfs *buf)
@@ -220,6 +219,8 @@ static int change(struct file *f, uint32_t which, struct fathom_fwd_attr *attr)
 	struct asking a;
 	int error = file_asking(&a, f);
 
+	if (!error && f->shared->flags & O_PATH)
+		error = EBADF;
 	if (!error)
 		error = fathom_fwd_setattr(a.client, &f->shared->handle, which, attr, &a.hints);
 	return asking_end(&a, error);
@@ -235,6 +236,8 @@ static int change_at(const struct place *at, int flags, uint32_t which,
 	if (name_attributes(at, flags, &handle, NULL))
 		return -1;
 	error = asking_begin(&a, at->text);
+	if (!at->by_handle)
+		asking_about(&a, &handle, at->path);
 	if (!error)
 		error = fathom_fwd_setattr(a.client, &handle, which, attr, &a.hints);
 	return asking_end(&a, error);

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "skin.h"
+#include "names.h"
 
 static _Atomic int cwd_fd; /* that descriptor; 0: the kernel's directory counts */
 
@@ -85,8 +85,9 @@ static int enter(int fd)
 
 int forward_chdir(const char *path)
 {
-	struct place at;
-	int fd, done;
+	struct place at, real;
+	struct asking a;
+	int fd, done, error;
 
 	if (!place_find(&at, AT_FDCWD, path)) {
 		done = next_chdir(path);
@@ -94,7 +95,15 @@ int forward_chdir(const char *path)
 			leave();
 		return done;
 	}
-	fd = forward_open(&at, O_RDONLY | O_DIRECTORY, 0);
+	/* it is asked for by getcwd, and begins what .. leads on from, whatever becomes of links */
+	real = at;
+	real.path = real.text;
+	error = asking_begin(&a, at.text);
+	if (!error)
+		error = name_without_links(&a, at.path, real.text);
+	if (asking_end(&a, error))
+		return -1;
+	fd = forward_open(&real, O_RDONLY | O_DIRECTORY, 0);
 	return fd < 0 ? -1 : enter(fd);
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/param.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "engine.h"
@@ -91,8 +92,6 @@ static int move(struct asking *a, struct transfer *t, uint64_t offset, uint64_t 
 		offset = (uint64_t)t->f->shared->position;
 	}
 	error = move_once(a, t, &offset, done);
-	if (file_found_again(a, t->f, error))
-		error = move_once(a, t, &offset, done);
 	if (at_position) {
 		if (*done)
 			t->f->shared->position = (int64_t)(offset + *done);
@@ -284,16 +283,21 @@ ssize_t forward_readahead(struct file *f, off_t offset, size_t count)
 	return 0;
 }
 
-static int commit(struct file *f, enum fathom_fwd_level level)
+/* Whoever asks first hears of an error from the server; all others that have the file open hear of it from us. `told`: it
+ * is not told again. */
+static int commit(struct file *f, enum fathom_fwd_level level, bool told)
 {
 	struct asking a;
-	int error = file_asking(&a, f);
+	int error = file_asking(&a, f), failed;
+	uint64_t mark = atomic_load(&f->errors);
 
-	if (!error)
-		error = fathom_fwd_commit(a.client, &f->shared->handle, level, NULL, &a.hints);
-	if (file_found_again(&a, f, error))
-		error = fathom_fwd_commit(a.client, &f->shared->handle, level, NULL, &a.hints);
-	return asking_end(&a, error);
+	if (error)
+		return asking_end(&a, error);
+	error = fathom_fwd_commit(a.client, &f->shared->handle, level, NULL, &a.hints);
+	failed = fathom_fwd_error_since(a.client, &f->shared->handle, &mark);
+	if (told)
+		atomic_store(&f->errors, mark);
+	return asking_end(&a, failed ? failed : error);
 }
 
 int data_settle(struct file *f)
@@ -301,19 +305,21 @@ int data_settle(struct file *f)
 	bool writes = (f->shared->flags & O_ACCMODE) != O_RDONLY && !S_ISDIR(f->shared->mode) &&
 		      atomic_load(&f->holder) == getpid();
 
-	return writes && settings()->level == FATHOM_FWD_ACCEPTED ? commit(f, FATHOM_FWD_WRITTEN)
-								  : 0;
+	/* a duplicate that stays open is to hear of it, too */
+	return writes && settings()->level == FATHOM_FWD_ACCEPTED
+		       ? commit(f, FATHOM_FWD_WRITTEN, false)
+		       : 0;
 }
 
 int forward_fsync(struct file *f)
 {
-	return commit(f, FATHOM_FWD_SYNCED);
+	return commit(f, FATHOM_FWD_SYNCED, true);
 }
 
 int forward_sync_file_range(struct file *f, off_t offset, off_t count, unsigned int flags)
 {
 	(void)offset, (void)count, (void)flags;
-	return commit(f, FATHOM_FWD_WRITTEN);
+	return commit(f, FATHOM_FWD_WRITTEN, true);
 }
 
 void forward_sync(void)
@@ -403,22 +409,89 @@ static ssize_t copy(int in, off_t *in_offset, int out, off_t *out_offset, size_t
 	return done ? (ssize_t)done : n;
 }
 
+/* An end of a copy, ours or the kernel's. */
+struct copied {
+	int flags;
+	uint64_t dev, ino, size;
+	int64_t position;
+};
+
+static int about_copied(int fd, struct copied *end)
+{
+	struct file *f = file_get(fd);
+	struct fathom_fwd_attr attr;
+	struct stat about;
+	int error, flags;
+
+	if (!f) {
+		flags = next_fcntl(fd, F_GETFL, 0);
+		if (flags < 0 || syscall(SYS_fstat, fd, &about))
+			return -1;
+		*end = (struct copied){flags, about.st_dev, about.st_ino, (uint64_t)about.st_size,
+				       syscall(SYS_lseek, fd, 0, SEEK_CUR)};
+		return 0;
+	}
+	error = attributes(f, &attr);
+	*end = (struct copied){f->shared->flags, attr.dev, attr.ino, attr.size,
+			       f->shared->position};
+	file_put(f);
+	return error;
+}
+
+static bool may_copy(const struct copied *in, const struct copied *out)
+{
+	return !((in->flags | out->flags) & O_PATH) && (in->flags & O_ACCMODE) != O_WRONLY &&
+	       (out->flags & O_ACCMODE) != O_RDONLY;
+}
+
 ssize_t forward_sendfile(int out_fd, int in_fd, off_t *offset, size_t count)
 {
+	struct copied in, out;
+
+	if (about_copied(in_fd, &in) || about_copied(out_fd, &out))
+		return -1;
+	if (!may_copy(&in, &out))
+		return fail(EBADF);
+	if ((offset && *offset < 0) || out.flags & O_APPEND)
+		return fail(EINVAL);
 	return copy(in_fd, offset, out_fd, NULL, count);
 }
 
 ssize_t forward_copy_file_range(int in_fd, off_t *in_offset, int out_fd, off_t *out_offset,
 				size_t count, unsigned int flags)
 {
-	return flags ? fail(EINVAL) : copy(in_fd, in_offset, out_fd, out_offset, count);
+	struct copied in, out;
+	uint64_t from, to;
+
+	if (flags)
+		return fail(EINVAL);
+	if (about_copied(in_fd, &in) || about_copied(out_fd, &out))
+		return -1;
+	if (!may_copy(&in, &out) || out.flags & O_APPEND)
+		return fail(EBADF);
+	from = (uint64_t)(in_offset ? *in_offset : in.position);
+	to = (uint64_t)(out_offset ? *out_offset : out.position);
+	if ((int64_t)from < 0 || (int64_t)to < 0)
+		return fail(EINVAL);
+	/* no more than there is now: what it writes it does not read again */
+	count = from < in.size ? MIN(count, in.size - from) : 0;
+	if (in.dev == out.dev && in.ino == out.ino && from < to + count && to < from + count)
+		return fail(EINVAL);
+	return copy(in_fd, in_offset, out_fd, out_offset, count);
 }
 
 /* One buffer at most: who reads a pipe does not ask for more than it has. */
 ssize_t forward_splice(int in_fd, off_t *in_offset, int out_fd, off_t *out_offset, size_t count,
 		       unsigned int flags)
 {
+	struct file *f = file_get(out_fd);
+	bool appends = f && f->shared->flags & O_APPEND;
+
 	(void)flags;
+	if (f)
+		file_put(f);
+	if (appends)
+		return fail(EINVAL);
 	return copy(in_fd, in_offset, out_fd, out_offset, MIN(count, 65536));
 }
 

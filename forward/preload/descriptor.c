@@ -1,9 +1,9 @@
 /* Opening, closing, and descriptors that become others. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
+#include "old_libc.h"
 #include "skin.h"
 
 static uint32_t open_flags(int flags)
@@ -84,8 +84,7 @@ static bool fill_marks(const struct place *at, struct place *tried, int suffix)
 	unsigned char random[MARKS];
 	char *place = at->given + length - behind;
 
-	if (suffix < 0 || length < behind || at->slash ||
-	    getrandom(random, sizeof(random), 0) != sizeof(random))
+	if (suffix < 0 || length < behind || at->slash || !random_bytes(random, sizeof(random)))
 		return false;
 	for (int i = 0; i < MARKS; i++)
 		place[i] = letters[random[i] % (sizeof(letters) - 1)];

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "old_libc.h"
 #include "skin.h"
 
 #define MAGIC       "fathom forward 1"
@@ -255,16 +255,25 @@ static struct shared *new_shared(int memory)
 	if (!s)
 		return NULL;
 	memcpy(s->magic, MAGIC, sizeof(s->magic));
-	if (getrandom(&s->id, sizeof(s->id), 0) == sizeof(s->id) && make_lock(&s->lock))
+	if (random_bytes(&s->id, sizeof(s->id)) && make_lock(&s->lock))
 		return s;
 	munmap(s, sizeof(*s));
 	return NULL;
 }
 
+/* By this process's client, now. */
+static void file_is_opened(struct file *f)
+{
+	struct fathom_fwd *client = own_client();
+
+	atomic_store(&f->epoch, client ? fathom_fwd_epoch(client) : 0);
+	atomic_store(&f->errors, client ? fathom_fwd_errors(client) : 0);
+}
+
 int file_new(const struct fathom_fwd_handle *handle, const char *path, int flags,
 	     const struct fathom_fwd_attr *attr, bool borrowed)
 {
-	int memory = memfd_create(MEMORY_NAME, MFD_CLOEXEC);
+	int memory = memory_file(MEMORY_NAME, MFD_CLOEXEC);
 	struct shared *s = new_shared(memory);
 	struct file *f = s ? free_file() : NULL;
 
@@ -287,6 +296,7 @@ int file_new(const struct fathom_fwd_handle *handle, const char *path, int flags
 	f->inherited = false;
 	atomic_store(&f->borrowed, borrowed);
 	atomic_store(&f->holder, getpid());
+	file_is_opened(f);
 	file_set(memory, f);
 	return memory;
 }
@@ -333,13 +343,22 @@ static bool open_again(struct asking *a, struct file *f)
 
 int file_hold(struct asking *a, struct file *f)
 {
-	pid_t self = getpid();
+	pid_t self = getpid(), holder = atomic_load(&f->holder);
+	uint64_t epoch;
 
 	if (!a->client)
 		return ENOTCONN;
-	if (atomic_load(&f->holder) == self)
+	asking_about(a, &f->shared->handle, f->shared->path);
+	epoch = fathom_fwd_epoch(a->client);
+	if (holder == self && atomic_load(&f->epoch) == epoch) {
+		a->file = f;
 		return 0;
+	}
 	open_again(a, f); /* else it lives as long as the process that opened it */
+	a->file = f;
+	atomic_store(&f->epoch, epoch);
+	if (holder != self)
+		atomic_store(&f->errors, 0);
 	atomic_store(&f->holder, self);
 	return 0;
 }
@@ -349,11 +368,6 @@ int file_asking(struct asking *a, struct file *f)
 	int error = asking_begin(a, f->shared->path);
 
 	return error ? error : file_hold(a, f);
-}
-
-bool file_found_again(struct asking *a, struct file *f, int error)
-{
-	return error == ESTALE && open_again(a, f);
 }
 
 /* ---- inherited ---- */

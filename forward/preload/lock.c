@@ -27,8 +27,6 @@ static int ask(struct file *f, lock_call *call, const struct fathom_fwd_lock *lo
 		a.hints.timeout = timeout;
 	if (!error)
 		error = call(a.client, &f->shared->handle, lock, &a.hints);
-	if (file_found_again(&a, f, error))
-		error = call(a.client, &f->shared->handle, lock, &a.hints);
 	asking_end(&a, timeout && error == ETIMEDOUT ? 0 : error);
 	return error;
 }
@@ -72,6 +70,9 @@ static int change(struct file *f, const struct fathom_fwd_lock *lock)
 {
 	int error;
 
+	if (lock->mode != FATHOM_FWD_LOCK_EXCLUSIVE)
+		data_settle(
+			f); /* who locks next may read by another server; an error is told by fsync or close */
 	if (lock->mode == FATHOM_FWD_LOCK_NONE)
 		error = ask(f, fathom_fwd_unlock, lock, 0);
 	else if (lock->flags & FATHOM_FWD_LOCK_WAIT)

@@ -137,6 +137,8 @@ int forward_linkat(const struct place *at, const struct place *to, int flags)
 	error = asking_begin(&a, to->text);
 	if (!error)
 		error = look_up(&a, at, nofollow | (flags & AT_EMPTY_PATH), &handle, NULL);
+	if (!at->by_handle)
+		asking_about(&a, &handle, at->path);
 	if (!error)
 		error = fathom_fwd_link(a.client, &handle, NULL, to->path, NULL, &a.hints);
 	return asking_end(&a, error);
@@ -168,6 +170,8 @@ static int read_target(struct asking *a, const struct place *at, char *target)
 
 	if (!error && !S_ISLNK(attr.mode))
 		error = EINVAL;
+	if (!at->by_handle)
+		asking_about(a, &handle, at->path);
 	return error ? error : fathom_fwd_readlink(a->client, &handle, target, PATH_MAX, &a->hints);
 }
 
@@ -178,6 +182,8 @@ ssize_t forward_readlink(const struct place *at, char *buf, size_t room)
 	size_t length;
 	int error = asking_begin(&a, at->text);
 
+	if (!error && !room)
+		error = EINVAL;
 	if (!error)
 		error = read_target(&a, at, target);
 	if (asking_end(&a, error))
@@ -188,12 +194,98 @@ ssize_t forward_readlink(const struct place *at, char *buf, size_t room)
 	return (ssize_t)length;
 }
 
-/* Symbolic links on the way are left in the text. */
+/* ---- paths without links ---- */
+
+enum { LINKS = 40 /* that Linux follows */ };
+
+/* A path that is walked: what was walked is without links, . and .. */
+struct walk {
+	char done[PATH_MAX], left[PATH_MAX];
+	int links;
+};
+
+/* The link that `done` ends in is replaced by what it says. 0 or an errno. */
+static int walk_link(struct asking *a, struct walk *w, const struct fathom_fwd_handle *link)
+{
+	char target[PATH_MAX], left[PATH_MAX];
+	char *last = strrchr(w->done, '/');
+	int error = fathom_fwd_readlink(a->client, link, target, PATH_MAX, &a->hints);
+
+	if (error)
+		return error;
+	if (++w->links > LINKS)
+		return ELOOP;
+	if (*target == '/')
+		return EXDEV;
+	if (snprintf(left, sizeof(left), "%s/%s", target, w->left) >= (int)sizeof(left))
+		return ENAMETOOLONG;
+	strcpy(w->left, left);
+	*(last ? last : w->done) = 0;
+	return 0;
+}
+
+static int walk_part(struct asking *a, struct walk *w, const char *part)
+{
+	size_t have = strlen(w->done), length = strlen(part);
+	struct fathom_fwd_handle handle;
+	struct fathom_fwd_attr attr;
+	int error;
+
+	if (have + length + 2 > sizeof(w->done))
+		return ENAMETOOLONG;
+	sprintf(w->done + have, "%s%s", have ? "/" : "", part);
+	error = fathom_fwd_lookup(a->client, NULL, w->done, FATHOM_FWD_NOFOLLOW, &handle, &attr,
+				  &a->hints);
+	if (error)
+		return error;
+	if (S_ISLNK(attr.mode))
+		return walk_link(a, w, &handle);
+	return *w->left && !S_ISDIR(attr.mode) ? ENOTDIR : 0;
+}
+
+int name_without_links(struct asking *a, const char *path, char *real)
+{
+	struct walk w = {.links = 0};
+	int error = 0;
+
+	strcpy(w.left, path);
+	while (!error && *w.left) {
+		size_t length = strcspn(w.left, "/"), behind = length + (w.left[length] == '/');
+		char part[PATH_MAX], *last;
+
+		memcpy(part, w.left, length);
+		part[length] = 0;
+		memmove(w.left, w.left + behind, strlen(w.left + behind) + 1);
+		if (!strcmp(part, "..")) {
+			last = strrchr(w.done, '/');
+			*(last ? last : w.done) = 0;
+		} else if (length && strcmp(part, ".")) {
+			error = walk_part(a, &w, part);
+		}
+	}
+	strcpy(real, w.done);
+	return error;
+}
+
 char *forward_realpath(const struct place *at, char *resolved)
 {
-	if (name_attributes(at, 0, NULL, NULL))
+	char real[PATH_MAX], whole[2 * PATH_MAX];
+	struct asking a;
+	int error = asking_begin(&a, at->text);
+
+	if (!error)
+		error = name_without_links(&a, at->path, real);
+	if (!error && at->slash)
+		error = fathom_fwd_lookup(a.client, NULL, at->path, 0, NULL, NULL, &a.hints);
+	if (asking_end(&a, error))
 		return NULL;
-	return resolved ? strcpy(resolved, at->text) : strdup(at->text);
+	snprintf(whole, sizeof(whole), "%.*s%s%s", (int)place_prefix(at), at->text,
+		 *real ? "/" : "", real);
+	if (strlen(whole) >= PATH_MAX) {
+		errno = ENAMETOOLONG;
+		return NULL;
+	}
+	return resolved ? strcpy(resolved, whole) : strdup(whole);
 }
 
 int forward_mknod(const struct place *at, mode_t mode, dev_t device)

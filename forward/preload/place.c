@@ -1,4 +1,4 @@
-/* Which path lies below a prefix. Paths are compared as text: a symbolic link of this node is not followed. */
+/* Which path lies below a prefix. That is found by its text: a symbolic link of this node is not followed. */
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -52,40 +52,69 @@ static const struct prefix *prefix_of(const char *path, size_t length)
 	return NULL;
 }
 
-/* Where a path of `have` bytes ends without its last part. From the top of a prefix .. stays there, as from /. */
+/* Where a path of `have` bytes ends without its last part. */
 static size_t above(const char *path, size_t have)
 {
-	const struct prefix *top = prefix_of(path, have);
-
-	if (top && have == top->length)
-		return have;
 	while (have > 0 && path[--have] != '/')
 		;
 	return have;
 }
 
-/* Appends the parts of `path` to the absolute path in p->text; without ., .. and empty ones. */
+/* One .. more leads out of the directory that these bytes of a path begin in. */
+static bool leads_out(const char *path, size_t length)
+{
+	size_t depth = 0;
+
+	for (size_t at = 0; at < length;) {
+		size_t part = strcspn(path + at, "/");
+
+		part = part < length - at ? part : length - at;
+		if (part == 2 && !memcmp(path + at, "..", 2))
+			depth--; /* never the first: that would lead out */
+		else if (part && !(part == 1 && path[at] == '.'))
+			depth++;
+		at += part + 1;
+	}
+	return depth == 0;
+}
+
+static bool put_part(struct place *p, size_t *have, const char *part, size_t length)
+{
+	if (*have + length + 3 > sizeof(p->text))
+		return false;
+	p->text[(*have)++] = '/';
+	memcpy(p->text + *have, part, length);
+	*have += length;
+	return true;
+}
+
+/* Appends `path` to the absolute path in p->text. Below a prefix . and .. and a slash at the end are left for the server,
+ * as only its file system knows what is a link or no directory; from the top .. stays there, as from /. */
 static bool append(struct place *p, const char *path)
 {
 	size_t have = strlen(p->text);
+	const struct prefix *top;
 
 	while (have > 0 && p->text[have - 1] == '/')
 		have--;
+	top = prefix_of(p->text, have);
 	while (*path) {
 		size_t length = strcspn(path, "/");
+		bool up = length == 2 && !memcmp(path, "..", 2);
 
-		if (length == 2 && !memcmp(path, "..", 2)) {
+		if (up && !top)
 			have = above(p->text, have);
-		} else if (length && !(length == 1 && *path == '.')) {
-			if (have + length + 2 > sizeof(p->text))
-				return false;
-			p->text[have++] = '/';
-			memcpy(p->text + have, path, length);
-			have += length;
-		}
+		else if (up && leads_out(p->text + top->length, have - top->length))
+			have = top->length;
+		else if (length && (top || !(length == 1 && *path == '.')) &&
+			 !put_part(p, &have, path, length))
+			return false;
 		p->slash = path[length] == '/';
 		path += length + (path[length] == '/');
+		top = top ? top : prefix_of(p->text, have);
 	}
+	if (p->slash && top && have > top->length)
+		p->text[have++] = '/';
 	p->text[have] = 0;
 	return true;
 }
@@ -119,6 +148,13 @@ bool place_find(struct place *p, int directory, const char *path)
 
 	errno = before;
 	return served;
+}
+
+size_t place_prefix(const struct place *p)
+{
+	size_t length = (size_t)(p->path - p->text);
+
+	return length && p->text[length - 1] == '/' ? length - 1 : length;
 }
 
 bool place_pair(struct place *a, int a_directory, const char *a_path, struct place *b,

@@ -26,6 +26,7 @@ static struct {
 	struct own *_Atomic own;
 	struct fathom_fwd *_Atomic client; /* written with own_lock */
 	_Atomic bool silent;               /* the last call had no answer in time */
+	_Atomic uid_t user;                /* as whom it is known to the server */
 	_Atomic uint32_t complained;       /* keys of complain */
 } skin;
 
@@ -105,6 +106,11 @@ void own_unlock(void)
 		atomic_store(&page->locked, 0);
 }
 
+struct fathom_fwd *own_client(void)
+{
+	return atomic_load(&skin.client);
+}
+
 bool asking(void)
 {
 	return in_client;
@@ -145,6 +151,7 @@ static int connect_once(void)
 	if (!skin.client) {
 		options.connect = s->timeout;
 		code = fathom_fwd_init(&connected, s->address, &options, &error);
+		skin.user = geteuid();
 		skin.client = connected;
 	}
 	own_unlock();
@@ -180,6 +187,12 @@ int asking_begin(struct asking *a, const char *name)
 	if (!skin.client)
 		error = connect_once();
 	a->client = skin.client;
+	if (!error &&
+	    skin.user != geteuid()) { /* the server would do it with the rights of before */
+		complain(27, "the process has another user than when it connected to its server: "
+			     "EACCES");
+		return EACCES;
+	}
 	if (skin.silent && (!settings()->timeout || settings()->timeout > SILENT))
 		a->hints.timeout = SILENT;
 	return error;
@@ -189,6 +202,13 @@ void asking_mixed(struct asking *a)
 {
 	a->hint[a->hints.count++] = (struct fathom_fwd_hint){.key = FATHOM_FWD_APPEND_SHARED};
 	a->hints.hint = a->hint;
+}
+
+void asking_about(struct asking *a, const struct fathom_fwd_handle *handle, const char *path)
+{
+	a->path = (struct fathom_fwd_path){handle, path};
+	a->hints.path = &a->path;
+	a->hints.paths = 1;
 }
 
 void asking_makes(struct asking *a, const struct fathom_fwd_striping *striping)
@@ -217,6 +237,10 @@ int asking_end(struct asking *a, int error)
 	in_client = false;
 	if (a->client)
 		skin.silent = error == ETIMEDOUT;
+	if (a->hints.found && a->file) {
+		atomic_store(&a->file->epoch, fathom_fwd_epoch(a->client));
+		atomic_store(&a->file->borrowed, false);
+	}
 	if (error)
 		say_trouble(a, error);
 	pthread_setcancelstate(a->cancel, NULL);

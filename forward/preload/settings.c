@@ -115,7 +115,8 @@ static bool read_all(void)
 {
 	const char *servers = getenv("FATHOM_FORWARD_SERVERS"),
 		   *timeout = getenv("FATHOM_FORWARD_TIMEOUT"),
-		   *level = getenv("FATHOM_FORWARD_LEVEL"), *mpiio = getenv("FATHOM_FORWARD_MPIIO"),
+		   *level = getenv("FATHOM_FORWARD_DURABILITY"),
+		   *mpiio = getenv("FATHOM_FORWARD_MPIIO"),
 		   *compress = getenv("FATHOM_FORWARD_COMPRESS"),
 		   *munge = getenv("FATHOM_FORWARD_MUNGE");
 
@@ -130,7 +131,7 @@ static bool read_all(void)
 	configured.level =
 		level && !strcmp(level, "accepted") ? FATHOM_FWD_ACCEPTED : FATHOM_FWD_WRITTEN;
 	if (level && configured.level == FATHOM_FWD_WRITTEN && strcmp(level, "written") != 0)
-		complain(27, "FATHOM_FORWARD_LEVEL: '%.40s' is neither accepted nor written",
+		complain(27, "FATHOM_FORWARD_DURABILITY: '%.40s' is neither accepted nor written",
 			 level);
 	configured.mpiio = !mpiio || strcmp(mpiio, "library") != 0;
 	configured.striping = read_striping(getenv("FATHOM_FORWARD_STRIPING"));

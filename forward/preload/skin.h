@@ -39,7 +39,10 @@ struct file {
 	_Atomic pid_t holder;   /* the process whose client holds it at the server */
 	_Atomic int lock;       /* descriptor of its locks' session; 0: not this process's */
 	bool inherited;         /* through exec */
-	_Atomic bool borrowed;  /* somebody else holds it at the server as long as it is open */
+	_Atomic uint64_t epoch; /* of the server that holds it */
+	_Atomic uint64_t
+		errors;        /* of writes that had failed, when it was opened or was last told */
+	_Atomic bool borrowed; /* somebody else holds it at the server as long as it is open */
 	struct shared *shared;
 };
 
@@ -79,11 +82,13 @@ struct place {
 	bool slash;     /* it ends in a slash: a directory is meant */
 	struct fathom_fwd_handle handle;
 	const char *path;    /* from the server's root; "": the root */
-	char text[PATH_MAX]; /* absolute, without . and .. */
+	char text[PATH_MAX]; /* absolute; up to the prefix without . and .. */
 };
 
 /* The path lies below a prefix; errno stays. */
 bool place_find(struct place *p, int directory, const char *path);
+/* What stands before `path`, in `text`: bytes of the prefix without a slash. */
+size_t place_prefix(const struct place *p);
 /* One of the two does; if the other does not, its `path` is NULL. */
 bool place_pair(struct place *a, int a_directory, const char *a_path, struct place *b,
 		int b_directory, const char *b_path);
@@ -95,6 +100,8 @@ struct asking {
 	struct fathom_fwd *client;
 	struct fathom_fwd_hints hints;
 	struct fathom_fwd_hint hint[2];
+	struct fathom_fwd_path path; /* of the file that it is about */
+	struct file *file;           /* an open one */
 	sigset_t signals;
 	int cancel;
 	int before; /* errno */
@@ -106,10 +113,14 @@ void hold_signals(sigset_t *before);
 int asking_begin(struct asking *a, const char *name);
 /* Programs append and also write elsewhere, or cut: the end moves with all of it. */
 void asking_mixed(struct asking *a);
+/* The file that it is about, and where a server that was started anew finds it. */
+void asking_about(struct asking *a, const struct fathom_fwd_handle *handle, const char *path);
 /* The call may make a file, to be striped like that. */
 void asking_makes(struct asking *a, const struct fathom_fwd_striping *striping);
 /* 0, or -1 and errno. Says what programs cannot know: that the server is gone, or does not answer. */
 int asking_end(struct asking *a, int error);
+/* NULL: there was no call yet. */
+struct fathom_fwd *own_client(void);
 /* In a call to the server: what this thread does now is the client's own. */
 bool asking(void);
 /* The client's own descriptor, or one of ours: the program never opened it. */
@@ -151,8 +162,6 @@ bool file_is_private(int fd);
 int file_hold(struct asking *a, struct file *f);
 /* asking_begin of a call on this file, which is held then. */
 int file_asking(struct asking *a, struct file *f);
-/* The server forgot the handle, and knows it again now. */
-bool file_found_again(struct asking *a, struct file *f, int error);
 void file_lock(struct file *f);
 void file_unlock(struct file *f);
 /* What the program was started with. */

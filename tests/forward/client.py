@@ -77,7 +77,7 @@ class Client:
         hints: dict[int, bytes] | None = None,
     ) -> None:
         self.id = like.id if like else secrets.randbits(64) | 1
-        self.key = key or like.key if like else secrets.token_bytes(16)
+        self.key = key or (like.key if like else secrets.token_bytes(16))
         self.seqs = like.seqs if like else itertools.count(1)
         kind, _, place = address.partition(":")
         if kind == "unix":

@@ -168,3 +168,43 @@ def test_a_journal_that_cannot_be_written_fails_the_append_and_nothing_else(tmp_
         other = client.open("other")
         client.ask("setattr", other, 8, 0, 0, 0, 2, 0, 0, 0, 0)
         assert client.size(other) == 2
+
+
+def test_appends_that_come_after_a_truncation_lie_behind_it(tmp_path: Path) -> None:
+    """Their extents are handed out after it, whatever waits: no zeros are left where they would have been."""
+    shared = {NUMBERS["hint"]["append_shared"]: b""}
+    with server(tmp_path) as served:
+        client, other, slow = served.client(), served.client(), served.client()
+        handle = client.open("log")
+        client.append(handle, b"x" * 1000, hints=shared)
+        # a write whose data does not come yet holds the truncation up
+        held = request("write", [handle, [(0, 100)]], shared)
+        waiting = slow.send("write", held, flags=PULL)
+        slow.frame()
+        cut = other.send("setattr", request("setattr", [handle, 8, 0, 0, 0, 0, 0, 0, 0, 0], shared))
+        records = [client.send("append", request("append", [handle, 10], shared) + b"%010d" % step)
+                   for step in range(5)]  # fmt: skip
+        second = other.send(
+            "setattr", request("setattr", [handle, 8, 0, 0, 0, 25, 0, 0, 0, 0], shared)
+        )
+        last = client.send("append", request("append", [handle, 4], shared) + b"last")
+        client.status()  # all have come
+        part = Frame(4, OPS["write"], slow.id, waiting, body=pack("Q", [0]) + b"y" * 100)
+        slow.socket.sendall(part.encode())
+        slow.reply(waiting)
+        other.reply(cut)
+        assert [client.reply(seq)[1][0] for seq in records] == [0, 10, 20, 30, 40]
+        other.reply(second)
+        assert client.reply(last)[1][0] == 25
+        data = b"".join(b"%010d" % step for step in range(5))[:25] + b"last"
+        assert (served.export / "log").read_bytes() == data
+
+
+def test_no_server_can_be_asked_for_more_than_an_append_may_have(tmp_path: Path) -> None:
+    with server(tmp_path) as served:
+        client = served.client()
+        handle = client.open("log")
+        one = handle[:8] + bytes(8) + handle[16:]
+        with pytest.raises(Refused):
+            served.client().ask("reserve", one, 0, 0, [(1, 1, 1 << 62, 0)], [])
+        assert client.append(handle, b"still") == 0

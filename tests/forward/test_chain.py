@@ -19,10 +19,11 @@ from fathom.analysis import findings
 from fathom.analysis.latency import language, model
 from fathom.analysis.latency.segment import Segment
 from fathom.analysis.own import own
-from fathom.run.paths import catalog
+from fathom.catalog.layers import catalog_path
 from harness import paths
 
 from .test_command import PRELOAD, forward, up
+from .test_ofi import free_port
 
 BLOCKS, BLOCK = 20, 65536
 LATENCY = 0.03
@@ -87,7 +88,7 @@ def copied(place: Path, servers: str, delays: Sequence[float] = ()) -> Any:
 
 
 def slow_servers(run: Any) -> list[dict[str, Any]]:
-    rule = findings.read(catalog() / "findings" / "slow-server.sql")
+    rule = findings.read(catalog_path("findings", "slow-server.sql"))
     return findings.Asked(run).rows(rule)
 
 
@@ -140,7 +141,8 @@ def test_the_slow_server_is_named(run: Any) -> None:
 def test_a_long_way_to_a_server_is_named(tmp_path: Path, delay: float) -> None:
     """Stores and ways are alike but for the delay: a busy machine makes neither server twice as slow as the other."""
     server = f"[[server]]\nprotocol = 'tcp'\nthrottle = 'latency={LATENCY}'\n"
-    run = copied(tmp_path, f"{server}{server}name = 'far'\n", (0, delay))
+    ports = [f"port = {free_port()}\n" for _ in range(2)]  # so that they can be a group
+    run = copied(tmp_path, f"{server}{ports[0]}{server}{ports[1]}name = 'far'\n", (0, delay))
     slow = slow_servers(run)
     assert [row["server"].split("/")[-1] for row in slow] == (["far"] if delay else [])
     assert all(row["why"].startswith("the network: ") for row in slow)

@@ -159,12 +159,24 @@ def test_what_is_wrong_in_a_configuration_is_one_line(place: Path, text: str, me
 
 
 def test_a_server_that_does_not_start_ends_the_others(place: Path) -> None:
-    both = "[[server]]\n[[server]]\nprotocol = 'tcp'\nhost = '192.0.2.1'"
+    (place / "y").mkdir()
+    both = "[[server]]\n[[server]]\npath = 'y'\nprotocol = 'tcp'\nhost = '192.0.2.1'"
     (place / "servers.toml").write_text("path = 'x'\n" + both)
     done = forward(place, "up", "servers.toml", "--start-with", "env HERE={host}")
     assert done.returncode == 3, done.stderr
     assert "server fwd1 did not start" in done.stderr
     assert "no servers were started there" in forward(place, "status").stderr
+
+
+def test_servers_of_one_directory_know_each_others_ports(place: Path) -> None:
+    two = "path = 'x'\nprotocol = 'tcp'\n[[server]]\n[[server]]\n"
+    (place / "servers.toml").write_text(two)
+    up(place, "servers.toml")
+    assert {str(one["address"]).rpartition(":")[0] for one in status(place)} == {"tcp:127.0.0.1"}
+    assert forward(place, "down").returncode == 0
+    (place / "servers.toml").write_text(two + "host = 'other'\n")
+    done = forward(place, "up", "servers.toml", "--start-with", "env HERE={host}")
+    assert done.returncode == 2 and "on other machines need a port each" in done.stderr
 
 
 def test_what_may_be_lost_is_said(place: Path) -> None:

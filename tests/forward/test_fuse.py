@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -124,6 +125,26 @@ def test_fifos_sockets_and_files_without_a_name(place: Place) -> None:
     )
     output = place.both([sys.executable, "-c", code, "DIR"])
     assert output.splitlines() == ["through 0o10640", "True ['p', 's']", "still there"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="not root")
+@pytest.mark.parametrize("how", ["echo x >> $0", "echo x 1<> $0", "truncate -s 3 $0"])
+def test_a_write_by_another_user_ends_set_id(how: str) -> None:
+    other = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+    with tempfile.TemporaryDirectory() as folder:  # where others may go
+        Path(folder).chmod(0o755)
+        place = Place(Path(folder))
+        try:
+            modes = []
+            for directory in (place.local, place.at):
+                file = directory / "f"
+                file.write_text("text")
+                file.chmod(0o6777)
+                subprocess.run([*other, "sh", "-c", how, file], check=True)
+                modes.append(oct(file.stat().st_mode))
+        finally:
+            place.end()
+    assert modes[0] == modes[1] == "0o100777"
 
 
 def test_programs_run_from_there(place: Place) -> None:
@@ -249,7 +270,7 @@ def test_an_error_of_the_store_reaches_the_writer(tmp_path: Path, level: str) ->
     subprocess.run(small, check=True)
     try:
         place = Place(tmp_path)
-        at = place.mount("--level", level).at
+        at = place.mount("--durability", level).at
         try:
             copy = ["dd", "if=/dev/zero", f"of={at}/f", "bs=256k", "count=8"]
             done = subprocess.run(copy, capture_output=True, text=True, check=False)

@@ -76,7 +76,7 @@ def test_kernels_leave_the_same_files(ceph: cephfs.CephFS, program: list[str], l
     direct = directory(ceph, f"{name}.direct")
     run(program, of_nodes(ceph, direct.name))
     with served(ceph, name) as server:
-        run(program, "/fwd", preload_settings(server, FATHOM_FORWARD_LEVEL=level))
+        run(program, "/fwd", preload_settings(server, FATHOM_FORWARD_DURABILITY=level))
     own = ceph.at / "node0" / name / ".fathom-forward"
     assert not own.exists()  # nothing was appended, so there is no journal
     through = ceph.at / "node0" / name
@@ -113,7 +113,7 @@ def test_a_forwarder_makes_fewer_writes_than_the_program(ceph: cephfs.CephFS) ->
     most = {"written": TRANSFERS + crossing, "accepted": 16 * RANKS + crossing + RANKS * RANKS}
     for level, bound in most.items():
         with served(ceph, f"strided.{level}") as server:
-            run(STRIDED, "/fwd", preload_settings(server, FATHOM_FORWARD_LEVEL=level))
+            run(STRIDED, "/fwd", preload_settings(server, FATHOM_FORWARD_DURABILITY=level))
         through = ceph.at / "node0" / f"strided.{level}"
         assert not runner.unequal(direct, through)
         after = ceph.writes(through / "ior.bin")

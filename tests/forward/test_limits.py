@@ -7,15 +7,17 @@ import random
 import resource
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from .client import Refused, Server, resident, server
+from .client import CREATE, WRITE, Refused, Server, resident, server
 from .wire import NUMBERS, ROOT, request
 
 FORWARD = ROOT / "build/bench/forward"
@@ -154,3 +156,130 @@ def test_a_client_has_a_bounded_number_of_open_files(tmp_path: Path) -> None:
         served.client().open("of-another")
         client.ask("release", handles[0])
         client.open("one-more")
+
+
+def limited(tmp_path: Path, descriptors: int, *options: str) -> Server:
+    """A server that may have so many descriptors."""
+    words = ["prlimit", f"--nofile={descriptors}:{descriptors}"]
+    return Server(tmp_path / "store", "--unix", str(tmp_path / "s"), *options, under=words)
+
+
+def test_files_that_nobody_holds_give_way_to_others(tmp_path: Path) -> None:
+    served = limited(tmp_path, 256)
+    client = served.client()
+    for number in range(1500):
+        name = f"f{number}"
+        handle = client.open(name)
+        client.write(handle, 0, name.encode())
+        assert client.read(handle, (0, 9)) == [name.encode()]
+        client.ask("release", handle)
+    assert served.client().status()["files"] < 256 // 4
+    assert served.stop() == 0
+
+
+def test_held_files_are_known_however_many_they_are(tmp_path: Path) -> None:
+    """More than are kept of files that nobody holds."""
+    with server(tmp_path) as served:
+        client, other = served.client(), served.client()
+        directory = client.ask("mkdir", bytes(32), 0o755, b"d")[0]
+        handles = [client.open(f"f{number}") for number in range(4300)]
+        for handle in handles:
+            client.write(handle, 0, b"still known")
+        other.ask("open", directory, CREATE | WRITE, 0o644, b"g")
+        names = {entry[3] for entry in other.ask("readdir", directory, 0, 100)[0]}
+        assert b"g" in names
+        assert client.read(handles[0], (0, 5)) == [b"still"]
+
+
+def test_strangers_leave_room_for_those_who_are_known(tmp_path: Path, token: Path) -> None:
+    proof = ("--tcp", "127.0.0.1:0", "--token", str(token))
+    served = limited(tmp_path, 200, *proof)
+    client = served.client()
+    handle = client.open("f")
+    client.write(handle, 0, b"mine")
+    host, _, port = served.addresses[1].rpartition(":")
+    strangers = [
+        socket.create_connection((host.removeprefix("tcp:"), int(port))) for _ in range(250)
+    ]
+    for number in range(20):
+        client.append(client.open(f"g{number}"), b"more")
+        assert client.read(handle, (0, 4)) == [b"mine"]
+    assert client.status()["connections"] <= 200 // 8 + 1
+    known = served.client()  # and others can come
+    known.ask("ping")
+    [stranger.close() for stranger in strangers]
+    assert served.stop() == 0
+
+
+def test_a_listener_that_cannot_take_anybody_is_not_asked_again_and_again(
+    tmp_path: Path, token: Path
+) -> None:
+    """In a second of full places the server has less than a fifth of a processor, not all of it."""
+    served = limited(tmp_path, 128, "--tcp", "127.0.0.1:0", "--token", str(token))
+    host, _, port = served.addresses[1].rpartition(":")
+    client = served.client()
+    at = (host.removeprefix("tcp:"), int(port))
+    strangers = [socket.create_connection(at) for _ in range(200)]
+    client.ask("ping")
+    before = ticks(served.process.pid)
+    time.sleep(1)
+    assert ticks(served.process.pid) - before < 20  # of a hundred: it does not spin
+    [stranger.close() for stranger in strangers]
+    assert served.stop() == 0
+
+
+def ticks(process: int) -> int:
+    """Hundredths of a second of processor that a process has had."""
+    fields = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
+    return int(fields[11]) + int(fields[12])
+
+
+def test_lists_of_pieces_take_a_bounded_room_whoever_sends_them(tmp_path: Path) -> None:
+    """However slow the store is, and however little data the pieces have."""
+    slow = ("--throttle", "operations=50", "--pool", str(64 << 20), "--deadline", "600")
+    with server(tmp_path, *slow) as served:
+        pieces = [(at * 3, 1) for at in range(4096)]
+        senders = [served.client() for _ in range(4)]
+        for number, sender in enumerate(senders):
+            body = request("write", [sender.open(f"f{number}"), pieces]) + bytes(4096)
+            sender.socket.settimeout(0.2)
+            with suppress(TimeoutError):
+                for _ in range(300):  # more is not taken from the connection
+                    sender.send("write", body, flags=NONBLOCKING)
+        other = served.client()
+        other.ask("ping")
+        assert resident(served.process.pid) < (64 + 64) << 20
+        served.stop(signal.SIGKILL)
+        served.process = Server(tmp_path / "store", "--unix", str(tmp_path / "s")).process
+
+
+def test_lists_that_had_to_wait_are_done_all(tmp_path: Path) -> None:
+    with server(tmp_path) as served:
+        pieces = [(at * 3, 1) for at in range(4096)]
+        client = served.client()
+        handle = client.open("f")
+        bodies = [
+            request("write", [handle, pieces]) + bytes([65 + step]) * 4096 for step in range(26)
+        ]
+        sent = [client.send("write", bodies[step % 26], flags=NONBLOCKING) for step in range(60)]
+        [client.reply(seq) for seq in sent]
+        assert client.commit(handle) == []
+        data = (served.export / "f").read_bytes()
+        assert data[::3] == bytes([65 + 59 % 26]) * 4096
+
+
+def test_reads_of_a_client_that_is_gone_end(tmp_path: Path) -> None:
+    mib = 1 << 20
+    with server(tmp_path) as served:
+        client, other = served.client(), served.client()
+        handle = client.open("f")
+        other.open("f")
+        client.ask("setattr", handle, 8, 0, 0, 0, 64 * mib, 0, 0, 0, 0)
+        for _ in range(60):
+            client.send("read", request("read", [handle, [(0, 64 * mib)]]))
+        client.close()
+        read, last = other.status()["read_bytes"], -1
+        while read != last:
+            time.sleep(0.3)
+            last, read = read, other.status()["read_bytes"]
+        assert read < 60 * 8 * mib  # of 60 * 64

@@ -7,6 +7,7 @@ import fcntl
 import os
 import random
 import select
+import signal
 import struct
 import threading
 import time
@@ -15,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from .client import Client, Refused, Server, server
+from .client import Client, Refused, Server, eventually, server
 from .test_group import Group, group
 from .test_striped import stripes
 from .wire import NUMBERS, request
@@ -340,3 +341,50 @@ def test_locks_of_striped_files_hold_whichever_server_is_asked(tmp_path: Path) -
             for client, seq in zip(others, seqs, strict=True):
                 client.reply(seq)
             assert code(holder, "lock", handle, claim()) == errno.EAGAIN
+
+
+def test_of_several_locks_in_the_way_the_first_in_the_file_is_named(served: Server) -> None:
+    """Whoever looks for all of them asks again behind each."""
+    holder, other = served.client(), served.client()
+    handle = holder.open("f")
+    other.open("f")
+    holder.ask("lock", handle, *claim(SHARED, 1, 30))
+    holder.ask("lock", handle, *claim(EXCLUSIVE, 10, 5))
+    assert other.ask("locked", handle, *claim(EXCLUSIVE, 10, 90))[3:] == [
+        EXCLUSIVE,
+        os.getpid(),
+        10,
+        5,
+    ]
+    assert other.ask("locked", handle, *claim(EXCLUSIVE, 0, 0))[5:] == [1, 9]
+    assert other.ask("locked", handle, *claim(EXCLUSIVE, 15, 0))[5:] == [15, 16]
+
+
+def test_locks_of_a_server_that_hangs_end_as_those_of_one_that_died(tmp_path: Path) -> None:
+    with group(tmp_path, 2) as servers:
+        clients = [server.client() for server in servers.servers]
+        handle, *_ = (client.open("f") for client in clients)
+        owner = owner_of(servers, handle)
+        clients[1 - owner].ask("lock", handle, *claim())
+        other = clients[owner]
+        assert code(other, "lock", handle, claim()) == errno.EAGAIN
+        servers.servers[1 - owner].process.send_signal(signal.SIGSTOP)
+        try:
+            eventually(lambda: other.ask("lock", handle, *claim()))
+        finally:
+            servers.servers[1 - owner].process.send_signal(signal.SIGCONT)
+        with pytest.raises(ConnectionError):
+            clients[1 - owner].frame()  # it hears that it has lost them
+
+
+def test_an_older_request_of_another_connection_does_not_end_a_wait(served: Server) -> None:
+    holder, waiter = served.client(), served.client()
+    handle = holder.open("f")
+    waiter.open("f")
+    holder.ask("lock", handle, *claim())
+    second = served.client(like=waiter)
+    waits = request("lock", [handle, *claim(flags=WAIT)])
+    waiter.send("lock", waits, seq=1000, deadline=60_000)
+    second.reply(second.send("ping", request("ping", []), seq=5))
+    holder.ask("unlock", handle, *claim(NONE))
+    waiter.reply(1000)

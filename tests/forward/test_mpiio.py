@@ -78,6 +78,6 @@ def test_atomic_mode_is_the_librarys(
 ) -> None:
     """The program ends with 1 where a rank reads what no order of the writes can have left."""
     needs.require(needs.of_mpi(mpi))
-    monkeypatch.setenv("FATHOM_FORWARD_LEVEL", level)
+    monkeypatch.setenv("FATHOM_FORWARD_DURABILITY", level)
     asked = served(mpi, tmp_path, "--forward=2", name=name)
     assert asked["lock"] > 0 and asked["unlock"] > 0  # of data sieving too

@@ -93,7 +93,7 @@ def preload(place: Place, steps: int) -> None:
         "FATHOM_FORWARD_PREFIX": str(prefix),
         "FATHOM_FORWARD_SERVERS": place.address(),
         "FATHOM_FORWARD_TOKEN": str(place.token),
-        "FATHOM_FORWARD_LEVEL": place.way.level,
+        "FATHOM_FORWARD_DURABILITY": place.way.level,
         "FATHOM_FORWARD_TIMEOUT": "60",
     }
     twins = [PROGRAMS / "preload_twins", prefix / "fsx", place.local, str(steps), "3"]
@@ -105,7 +105,7 @@ def fuse(place: Place, steps: int) -> None:
     if not MOUNTER.exists():
         pytest.skip("built without libfuse 3: make build")
     needs.require(["fuse", "namespaces"])
-    options = ["--timeout", "60", "--level", place.way.level]
+    options = ["--timeout", "60", "--durability", place.way.level]
     options += ["--token", str(place.token)] if place.way.tcp else []
     mounted = Mounted(place.tmp / "mounted", place.address(), *options)
     try:

@@ -9,10 +9,12 @@ use rustix::io::Errno;
 use crate::client::{Early, Pending};
 use crate::connection::Stage;
 use crate::files::Files;
+use crate::lists::list_bytes;
 use crate::queue::Key;
-use crate::server::{Server, deadline};
-use crate::store::errno_text;
+use crate::receiving::deadline;
+use crate::server::Server;
 use crate::traced::{name_of, record};
+use crate::trouble::errno_text;
 
 /// Why a connection is ended.
 pub struct Refusal {
@@ -83,9 +85,18 @@ impl Server {
 		let Some(pending) = client.end(key.1) else { return self.free(key.0, held) };
 		self.deadlines.remove(&(pending.due, key));
 		self.unfinished.remove(&(pending.arrived.at, key));
+		let list_bytes = list_bytes(&pending.request);
+		let size = match &pending.request {
+			Request::SetAttr { set, .. } => set.size,
+			_ => 0, // an open that truncates
+		};
+		let size = (status == status::OK).then_some(size);
+		let cut = pending.cuts.then_some((pending.handle, size));
 		record(&mut self.files, &pending, status, self.settings.mount.as_deref());
 		Header { flags, status, ..reply_header(&pending.header) }.seal(&mut frame);
-		if changes(pending.header.op) && pending.answered() != Some(Early::Accepted) {
+		// what is not done for want of a file is begun anew when it is repeated with the file's path
+		let begun = status != Errno::STALE.raw_os_error() as u32;
+		if begun && changes(pending.header.op) && pending.answered() != Some(Early::Accepted) {
 			client.answers.insert(key.1, frame.clone());
 		}
 		match pending.answered() {
@@ -93,6 +104,10 @@ impl Server {
 			Some(_) => self.free(key.0, held),
 		}
 		self.resume_waiting_for_pool(); // another one is the oldest now
+		if list_bytes > 0 {
+			self.list_ends(key.0, list_bytes);
+		}
+		cut.into_iter().for_each(|(handle, size)| self.cut_ended(handle, size));
 	}
 
 	/// An answer before the request is done.
@@ -103,6 +118,7 @@ impl Server {
 		let connection = pending.connection;
 		client.set_answered(key.1, Some(early));
 		if early == Early::Accepted {
+			self.count.accepted += 1;
 			client.answers.insert(key.1, frame.clone());
 		}
 		self.send(connection, frame);

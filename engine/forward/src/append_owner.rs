@@ -11,11 +11,13 @@ use fathom_wire::{Extent, Gap, Handle, Reply, Wanted};
 use rustix::io::Errno;
 
 use crate::data::is_tail;
+use crate::done::Done;
 use crate::journal::{Journal, JournalStore};
 use crate::ledger::{Ledger, Line};
 use crate::queue::Key;
-use crate::server::{Done, Server, Trouble};
+use crate::server::Server;
 use crate::store::Store;
+use crate::trouble::Trouble;
 
 /// A request to the owner of a file's end.
 #[derive(Default, Clone)]
@@ -39,6 +41,8 @@ pub enum Asker {
 	Peer(Key),
 	/// A client that wants the gaps from an offset on.
 	Gaps(Key, u64),
+	/// A client that repeats an append to a file that is not known: was it done?
+	WhetherDone(Key),
 	/// Nobody: another server is gone.
 	Gone(u64),
 }
@@ -93,6 +97,10 @@ impl OwnedFile {
 			let (gaps, more) = ledger.gaps(*from, limit::FAILED as usize);
 			return Ok(Answer::Gaps(gaps, more));
 		}
+		if request.flags & reserve::ASKED != 0 {
+			let offset = |wanted| ledger.done_at(wanted).unwrap_or(u64::MAX);
+			return Ok(Answer::Offsets(request.wanted.iter().map(offset).collect()));
+		}
 		let server = asker.server();
 		if let Asker::Gone(server) = asker {
 			ledger.abandon(*server, lines);
@@ -106,6 +114,9 @@ impl OwnedFile {
 		}
 		if !request.wanted.is_empty() || cut {
 			ledger.size(request.size, cut, lines);
+		}
+		if request.wanted.iter().any(|wanted| wanted.length > u64::from(limit::DATA)) {
+			return Err(Errno::MSGSIZE); // by whatever door it comes
 		}
 		let mut take = |wanted| ledger.take(wanted, server, lines).ok_or(Errno::FBIG);
 		let offsets = request.wanted.iter().map(&mut take).collect::<Result<Vec<u64>, Errno>>()?;
@@ -178,13 +189,6 @@ impl AppendOwner {
 	pub fn len(&self) -> usize {
 		self.files.len()
 	}
-}
-
-/// A file's name among servers, which see it under different devices.
-pub fn id_of(handle: Handle) -> Handle {
-	let mut id = handle;
-	id.0[8..16].fill(0);
-	id
 }
 
 impl Server {
@@ -300,6 +304,7 @@ impl Server {
 				self.placed(handle, Ok(offsets))
 			}
 			(Asker::Local(handle), Err(trouble)) => self.placed(handle, Err(trouble)),
+			(Asker::WhetherDone(key), answer) => self.told_whether_done(key, answer),
 			(Asker::Cut(key), answer) => self.truncation_granted(key, answer.map(drop)),
 			(Asker::Peer(key), Ok(Answer::Offsets(offsets))) => {
 				self.answer(key, 0, &Reply::Reserve { offsets }, b"", 0);

@@ -1,13 +1,17 @@
 //! Appends: reserves extents at the owner of a file's end, and reports their outcomes to it. Decides who else may move the end.
 
+use fathom_record::Purpose;
 use fathom_wire::number::{hint, limit, reserve};
 use fathom_wire::{Extent, Gap, Handle, Wanted};
 use rustix::io::Errno;
 
 use crate::append_owner::{Asker, OwnerRequest};
 use crate::client::{Doing, Writing};
+use crate::done::Done;
 use crate::queue::{Access, Key};
-use crate::server::{Server, Trouble};
+use crate::server::Server;
+use crate::store::Store;
+use crate::trouble::Trouble;
 
 const TIMED_OUT: u32 = Errno::TIMEDOUT.raw_os_error() as u32;
 /// Most appends of a file, or outcomes, in one request to its owner.
@@ -21,9 +25,11 @@ impl Server {
 		length: u64,
 		data: (Vec<u8>, usize),
 	) -> Result<(), Errno> {
-		self.object(key, handle)?;
 		if length > u64::from(limit::DATA) {
 			return Err(Errno::MSGSIZE);
+		}
+		if self.object(key, handle).is_err() {
+			return self.ask_whether_done(key, handle, length);
 		}
 		self.check_data(key, length, &data)?;
 		let early = Some(data);
@@ -32,8 +38,10 @@ impl Server {
 		self.count.appends += 1;
 		let file = self.files.get(&handle).ok_or(Errno::STALE)?;
 		let first = file.end.at.is_none() && file.end.waiting.is_empty();
-		file.end.waiting.push(key);
-		if first {
+		let behind_cut = file.end.behind_cuts.back_mut();
+		let cut = behind_cut.is_some();
+		behind_cut.unwrap_or(&mut file.end.waiting).push(key);
+		if first && !cut {
 			// the size is asked for once, behind all that was asked of the file before
 			file.end.probe += 1;
 			let probe = (0, file.end.probe);
@@ -68,7 +76,34 @@ impl Server {
 		if resized && file.end.waiting.is_empty() {
 			file.end.at = None;
 		}
+		if resized {
+			file.end.behind_cuts.push_back(Vec::new());
+		}
+		if let Some(pending) = self.pending(key) {
+			pending.cuts = resized;
+		}
 		Ok(())
+	}
+
+	/// A truncation is done, to that size, or has failed: appends that came after it can be given extents.
+	pub fn cut_ended(&mut self, handle: Handle, size: Option<u64>) {
+		let Some(file) = self.files.get(&handle) else { return };
+		let behind = file.end.behind_cuts.pop_front().unwrap_or_default();
+		if size.is_some() && (file.end.at.is_some() || !behind.is_empty()) {
+			file.end.at = size;
+		}
+		file.end.waiting.extend(behind);
+		if file.end.at.is_none() && !file.end.waiting.is_empty() {
+			// not by its turn in the file's order: truncations that are there already wait for these appends
+			file.end.probe += 1;
+			let (probe, object) = ((0, file.end.probe), file.object.clone());
+			let work = move |store: &Store| {
+				Done::Size(handle, probe, store.attr(&object).map(|attr| attr.size))
+			};
+			self.workers_of(&handle).give(Purpose::default(), Box::new(work));
+		}
+		self.exchange_with_owner(handle);
+		self.leave_end(handle);
 	}
 
 	/// It is a truncation's turn: the owner of the file's end hears of it first.

@@ -7,9 +7,11 @@ use fathom_wire::{Attr, Extent, Handle, Reply, Request, Time};
 
 use crate::cache::{BLOCK, ReadPlan};
 use crate::client::Doing;
+use crate::done::{Done, ReadFrame};
 use crate::queue::Key;
-use crate::server::{Done, ReadFrame, Server, Trouble};
+use crate::server::Server;
 use crate::store::{Object, Store};
+use crate::trouble::Trouble;
 
 impl Server {
 	/// Whether cached blocks of it stay valid: nobody but this server's clients changes it without closing it, and reading

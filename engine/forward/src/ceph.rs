@@ -14,11 +14,12 @@ use rustix::fs::{FileType, OFlags};
 use rustix::io::Errno;
 
 use crate::accesses::Accesses;
-use crate::directory::errno_text;
-use crate::journal::{JournalFile, JournalStore, OWN};
+use crate::journal::{JOURNALS, JournalFile, JournalStore};
+use crate::limits::DRAIN;
 use crate::queue::MOST;
-use crate::server::{DRAIN, Trouble};
 use crate::stripes::Striping;
+use crate::trouble::Trouble;
+use crate::trouble::errno_text;
 
 type Result<T> = std::result::Result<T, Errno>;
 
@@ -310,7 +311,7 @@ impl Ceph {
 	/// Entries from a cookie on, and whether there are more.
 	pub fn read_dir(&self, dir: &Object, cookie: u64, most: u32) -> Result<(Vec<Entry>, bool)> {
 		let most = most.clamp(1, limit::ENTRIES) as usize;
-		let hidden = |name: &[u8]| dir.handle == Handle::ROOT && name == OWN.as_bytes();
+		let hidden = |name: &[u8]| dir.handle == Handle::ROOT && name == JOURNALS.as_bytes();
 		self.accesses.access(Access::Getdents, NOWHERE, 0, || {
 			let (mut entries, mut bytes, mut more) = (Vec::new(), 0, false);
 			dir.inode.list(cookie, |entry| {
@@ -542,11 +543,11 @@ impl Journals {
 			Err(Errno::EXIST) => above.lookup(name).map(|(inode, _)| inode),
 			created => created.map(|(inode, _)| inode),
 		};
-		inside(&inside(&self.root, OWN.as_bytes())?, b"appends")
+		inside(&inside(&self.root, JOURNALS.as_bytes())?, b"appends")
 	}
 
 	fn find_journal(&self, name: &str) -> Result<Option<(Inode, Stat)>> {
-		let journal = (self.root.lookup(OWN.as_bytes()))
+		let journal = (self.root.lookup(JOURNALS.as_bytes()))
 			.and_then(|(own, _)| own.lookup(b"appends"))
 			.and_then(|(all, _)| all.lookup(name.as_bytes()));
 		match journal {

@@ -11,14 +11,15 @@ use crate::Map;
 use crate::plugin_ops::PluginCall;
 use crate::pulls::Pulls;
 use crate::remote_locks::{Relaying, RemoteLocks};
-use crate::server::Trouble;
+use crate::trouble::Trouble;
 
 /// Most failed ranges that are kept apart; beyond, one of the whole file stands for them.
 const LEDGER: usize = 1 << 16;
 
 #[derive(Default)]
 pub struct Client {
-	pub key: [u8; 16],
+	/// What its first connection showed.
+	pub key: Option<[u8; 16]>,
 	pub name: String,
 	pub highest: u64,
 	/// Frames of the answers that a retry may ask for again.
@@ -28,6 +29,8 @@ pub struct Client {
 	unanswered: usize,
 	pub held: Map<Handle, u32>,
 	pub connections: u32,
+	/// Bytes that its requests' lists of pieces take.
+	pub list_bytes: usize,
 	/// Requests that wait for a lock.
 	pub parked: BTreeSet<u64>,
 	/// Its locks on files of other servers.
@@ -143,6 +146,8 @@ pub struct Pending {
 	pub begun: Option<Instant>,
 	pub due: Instant,
 	answered: Option<Early>,
+	/// It cuts its file: appends that come after it get their extents after it.
+	pub cuts: bool,
 	pub doing: Doing,
 }
 
@@ -166,6 +171,7 @@ impl Pending {
 			begun: None,
 			due,
 			answered: None,
+			cuts: false,
 			doing: Doing::Simple,
 		}
 	}

@@ -8,10 +8,13 @@ use fathom_wire::number::{lookup, op, open};
 use fathom_wire::{Handle, Reply, Request, Text};
 use rustix::io::Errno;
 
+use crate::done::Done;
+use crate::intents::Intent;
 use crate::queue::Key;
-use crate::server::{Done, Server, Trouble};
+use crate::server::Server;
 use crate::store::{Object, Store};
 use crate::stripes::Striping;
+use crate::trouble::Trouble;
 
 /// A lookup or open, of which one access can answer many.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -69,8 +72,13 @@ impl Server {
 			return self.finish_coalesced(question, Err(Errno::STALE.into()));
 		};
 		let handle = question.dir;
+		let exclusive = question.op == op::OPEN && question.flags & open::EXCLUSIVE != 0;
+		let intent = question.alone.filter(|_| exclusive).and_then(|key| self.intent(key));
 		let work = move |store: &Store| {
-			let resolution = question.ask(store, &dir);
+			let resolution = match intent {
+				Some(intent) => question.ask_once(store, &dir, intent),
+				None => question.ask(store, &dir),
+			};
 			Done::Resolved(question, resolution)
 		};
 		self.workers_of(&handle).give(purpose, Box::new(work));
@@ -138,6 +146,20 @@ impl Server {
 }
 
 impl Question {
+	/// Of an open that makes a file: one that is there may have been made by the same request, before.
+	fn ask_once(&self, store: &Store, dir: &Object, intent: Intent) -> Resolution {
+		let there = |intent: &Intent, errno| {
+			let open =
+				Question { flags: self.flags & !(open::CREATE | open::EXCLUSIVE), ..self.clone() };
+			let there = (errno == Errno::EXIST).then(|| open.ask(store, dir));
+			let (mut reply, object) = there?.ok()?;
+			let Reply::Open { created, attr, .. } = &mut reply else { return None };
+			*created = 1;
+			intent.made(attr).then_some((reply, object))
+		};
+		intent.once(None, || self.ask(store, dir), there)
+	}
+
 	fn ask(&self, store: &Store, dir: &Object) -> Resolution {
 		let path = Text(self.path.clone());
 		if self.op == op::LOOKUP {

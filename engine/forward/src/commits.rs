@@ -8,9 +8,11 @@ use rustix::io::Errno;
 
 use crate::client::Doing;
 use crate::data::is_tail;
+use crate::done::Done;
 use crate::queue::{Access, Key};
-use crate::server::{Done, Server, Trouble};
+use crate::server::Server;
 use crate::store::{Object, Store};
+use crate::trouble::Trouble;
 
 impl Server {
 	pub fn begin_commit(&mut self, key: Key, handle: Handle, level: u8) -> Result<(), Errno> {

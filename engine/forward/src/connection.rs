@@ -197,6 +197,7 @@ pub struct Connection {
 	pub peer_closed: bool,
 	/// When the peer last took or gave a byte.
 	pub moved: Instant,
+	pub began: Instant,
 }
 
 /// A header and the body behind it, or what has come of it.
@@ -234,6 +235,7 @@ impl Connection {
 			peer_gone: false,
 			peer_closed: false,
 			moved: Instant::now(),
+			began: Instant::now(),
 		}
 	}
 

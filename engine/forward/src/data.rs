@@ -7,16 +7,19 @@ use rustix::io::Errno;
 
 use crate::answers::failure;
 use crate::client::{Doing, Early};
+use crate::done::Done;
 use crate::names::release;
 use crate::pulls::is_pulled;
 use crate::queue::{Access, Key};
-use crate::server::{Done, Server};
+use crate::server::Server;
 use crate::store::Store;
 
 /// What a server has done so far.
 #[derive(Default)]
 pub struct Count {
 	pub requests: u64,
+	/// Writes that were answered before they were done.
+	pub accepted: u64,
 	pub repeated: u64,
 	pub late: u64,
 	pub writes: u64,
@@ -132,6 +135,7 @@ impl Server {
 			Done::Partial(key, Err(trouble)) => {
 				self.fail_with(key, trouble.status(), (0, 0), &trouble.why);
 			}
+			Done::FoundAgain(key, again, waiting) => self.found_again(key, again, *waiting),
 			Done::Called(key, answer) => self.called(key, answer),
 			Done::Released => {}
 			Done::CredentialChecked(connection, header, own_credential) => {
@@ -200,6 +204,7 @@ impl Server {
 		if self.clients.get(&id).is_some_and(|client| !client.pending().is_empty()) {
 			return; // what the store still does for it ends first
 		}
+		self.intents.iter().for_each(|intents| intents.forget(id));
 		self.give_locks_back(id);
 		self.over_quota.remove(&id);
 		let Some(mut client) = self.clients.remove(&id) else { return };

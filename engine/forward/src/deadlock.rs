@@ -11,12 +11,12 @@ use fathom_wire::number::{limit, lock};
 use fathom_wire::{Awaited, Claim, Handle, Holder, Reply, Request};
 use rustix::io::Errno;
 
-use crate::append_owner::id_of;
-use crate::group::owner_among;
+use crate::done::Done;
+use crate::group::{id_of, owner_among};
 use crate::locks::{Lock, LockOwner};
 use crate::peer::{Patience, Peer, Question};
 use crate::queue::Key;
-use crate::server::{Done, Server};
+use crate::server::Server;
 
 /// A wait is followed when it has lasted so long: most are over before.
 const LONG: Duration = Duration::from_millis(20);

@@ -1,6 +1,6 @@
 //! A directory as the store: every path is resolved by the kernel beneath the exported root, whatever it says.
 
-use std::io::{self, IoSlice, IoSliceMut};
+use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags};
 use rustix::io::{Errno, ReadWriteFlags};
 
 use crate::accesses::Accesses;
-use crate::journal::OWN;
+use crate::journal::{JOURNALS, own_directory};
 pub use crate::object::Object;
 use crate::object::{
 	CLOSED, IOV_MAX, beneath, beneath_name, change, find, list, open_flags, parent, proc_path,
@@ -19,16 +19,9 @@ use crate::object::{
 };
 use crate::probe_backoff::ProbeBackoff;
 use crate::removed::Removed;
-use crate::stripes::{DATA, FILES, Striping};
+use crate::stripes::{DATA, FILES, PEER_ROOT, Striping};
 
 type Result<T> = std::result::Result<T, Errno>;
-
-/// The root for other servers, who stripe files over it: not what clients see.
-pub const OWN_ROOT: Handle = {
-	let mut handle = [0; 32];
-	handle[0] = 3;
-	Handle(handle)
-};
 
 /// What holds the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,7 +64,7 @@ impl Directory {
 		let root = rustix::fs::open(root, flags, Mode::empty())?;
 		let nearness = nearness(&root)?;
 		let this = Object::of(rustix::io::fcntl_dupfd_cloexec(&root, 0)?)?.0;
-		let (roots, device) = ([Handle::ROOT, OWN_ROOT, this.handle], this.device());
+		let (roots, device) = ([Handle::ROOT, PEER_ROOT, this.handle], this.device());
 		let removed = Removed::default();
 		let quick_writes = ProbeBackoff::default();
 		Ok(Directory { root, roots, data, accesses, nearness, device, quick_writes, removed })
@@ -81,7 +74,7 @@ impl Directory {
 	pub fn root(&self, own: bool) -> Result<Object> {
 		let place = rustix::io::fcntl_dupfd_cloexec(&self.root, 0)?;
 		let mut root = Object::of(place)?.0;
-		root.handle = if own { OWN_ROOT } else { Handle::ROOT };
+		root.handle = if own { PEER_ROOT } else { Handle::ROOT };
 		Ok(root)
 	}
 
@@ -92,7 +85,8 @@ impl Directory {
 
 	/// Where striped files' layouts and data are.
 	pub fn make_own(&self) -> Result<()> {
-		for name in [OWN, FILES, DATA] {
+		own_directory(&self.root, true)?;
+		for name in [FILES, DATA] {
 			match rustix::fs::mkdirat(&self.root, name, Mode::RWXU) {
 				Err(error) if error != Errno::EXIST => return Err(error),
 				_ => {}
@@ -114,7 +108,33 @@ impl Directory {
 		Ok(())
 	}
 
+	/// Of clients: the server's own directory is not there for them, whatever way a path takes to it. They can make no link
+	/// that leads there, so that it is enough to look at the text.
+	fn is_own(&self, dir: &Object, path: &Text) -> bool {
+		if dir.handle == PEER_ROOT || !names_own(&path.0) {
+			return false;
+		}
+		let mut above = Vec::new();
+		path.0.split(|byte| *byte == b'/').any(|part| {
+			let above_now =
+				Text(if path.0.starts_with(b"/") { b"/".to_vec() } else { above.clone() });
+			above.extend(part);
+			above.push(b'/');
+			part == JOURNALS.as_bytes()
+				&& find(dir, &above_now, false)
+					.is_ok_and(|(above, _)| above.handle == self.roots[2])
+		})
+	}
+
+	/// Nothing there is made, moved or removed.
+	fn refuse_own(&self, dir: &Object, path: &Text) -> Result<()> {
+		if self.is_own(dir, path) { Err(Errno::PERM) } else { Ok(()) }
+	}
+
 	pub fn lookup(&self, dir: &Object, path: &Text, nofollow: bool) -> Result<(Object, Attr)> {
+		if self.is_own(dir, path) {
+			return Err(Errno::NOENT);
+		}
 		self.accesses.access(Access::Stat, dir.place_of(path), 0, || find(dir, path, nofollow))
 	}
 
@@ -126,6 +146,9 @@ impl Directory {
 		(flags, mode): (u32, u32),
 		_wish: Striping,
 	) -> Result<(Object, Attr, bool)> {
+		if self.is_own(dir, path) {
+			return Err(if flags & open::CREATE != 0 { Errno::PERM } else { Errno::NOENT });
+		}
 		let opened = || self.open_or_create(dir, path, flags, mode);
 		fathom_record::access(Access::Open, dir.place_of(path), (0, 0), opened, |_| 0)
 	}
@@ -176,11 +199,11 @@ impl Directory {
 		let place = rustix::fs::open(proc_path(&file), OFlags::PATH | CLOSED, Mode::empty())?;
 		let (object, attr) = Object::of(place)?;
 		let slot = if flags & open::WRITE != 0 { &object.writing } else { &object.reading };
-		let _ = slot.set(file);
+		let _ = slot.set(file.into());
 		if created {
 			let (parent, _) = parent(dir, path)?;
 			if let Ok(mut created_in) = object.created_in.lock() {
-				*created_in = Some(parent);
+				*created_in = Some(parent.into());
 			}
 		}
 		Ok((object, attr, created))
@@ -201,6 +224,8 @@ impl Directory {
 			rename::EXCHANGE => RenameFlags::EXCHANGE,
 			_ => return Err(Errno::INVAL),
 		};
+		self.refuse_own(from.0, from.1)?;
+		self.refuse_own(to.0, to.1)?;
 		self.accesses.access(Access::Rename, from.0.place_of(from.1), 0, || {
 			let (from, from_name) = parent(from.0, from.1)?;
 			let (to, to_name) = parent(to.0, to.1)?;
@@ -212,6 +237,7 @@ impl Directory {
 	}
 
 	pub fn link(&self, object: &Object, dir: &Object, path: &Text) -> Result<Attr> {
+		self.refuse_own(dir, path)?;
 		self.accesses.access(Access::Link, dir.place_of(path), 0, || {
 			let (dir, name) = parent(dir, path)?;
 			let cwd = rustix::fs::CWD;
@@ -226,6 +252,7 @@ impl Directory {
 			true => (Access::Rmdir, AtFlags::REMOVEDIR),
 			false => (Access::Unlink, AtFlags::empty()),
 		};
+		self.refuse_own(dir, path)?;
 		self.accesses.access(what, dir.place_of(path), 0, || {
 			let (dir, name) = parent(dir, path)?;
 			let removed = beneath_name(&dir, name);
@@ -236,6 +263,7 @@ impl Directory {
 	}
 
 	pub fn mkdir(&self, dir: &Object, path: &Text, mode: u32) -> Result<(Object, Attr)> {
+		self.refuse_own(dir, path)?;
 		self.accesses.access(Access::Mkdir, dir.place_of(path), 1, || {
 			let (parent, name) = parent(dir, path)?;
 			rustix::fs::mkdirat(&parent, name, Mode::from_raw_mode(mode & 0o7777))
@@ -245,6 +273,7 @@ impl Directory {
 
 	/// A FIFO, a socket's name, a device; the kernel says who may.
 	pub fn mknod(&self, dir: &Object, path: &Text, mode: u32, rdev: u64) -> Result<(Object, Attr)> {
+		self.refuse_own(dir, path)?;
 		self.accesses.access(Access::Mknod, dir.place_of(path), 1, || {
 			let (parent, name) = parent(dir, path)?;
 			let (kind, mode) = (FileType::from_raw_mode(mode), Mode::from_raw_mode(mode & 0o7777));
@@ -254,6 +283,10 @@ impl Directory {
 	}
 
 	pub fn symlink(&self, dir: &Object, path: &Text, target: &Text) -> Result<(Object, Attr)> {
+		self.refuse_own(dir, path)?;
+		if names_own(&target.0) && dir.handle != PEER_ROOT {
+			return Err(Errno::PERM);
+		}
 		self.accesses.access(Access::Symlink, dir.place_of(path), 1, || {
 			let (parent, name) = parent(dir, path)?;
 			rustix::fs::symlinkat(&target.0[..], &parent, name)
@@ -263,6 +296,10 @@ impl Directory {
 
 	pub fn read_link(&self, object: &Object) -> Result<Text> {
 		self.accesses.access(Access::Readlink, object.place(), 0, || {
+			// the kernel, asked by descriptor, says ENOENT of what is no link
+			if !object.is_link()? {
+				return Err(Errno::INVAL);
+			}
 			Ok(Text(rustix::fs::readlinkat(&object.place, "", Vec::new())?.into_bytes()))
 		})
 	}
@@ -360,6 +397,10 @@ impl Directory {
 			|| eligible && (self.nearness == Nearness::Memory || self.quick_writes.is_worth())
 	}
 
+	pub fn keeps_data(&self) -> bool {
+		self.data == Data::Files
+	}
+
 	/// Data is neither kept nor waited for: any amount of it is done with at once.
 	pub fn does_nothing(&self) -> bool {
 		self.data == Data::Nothing && self.accesses.throttle.is_none()
@@ -390,6 +431,11 @@ impl Directory {
 	}
 }
 
+/// A part of the path is the name of the server's own directory.
+fn names_own(path: &[u8]) -> bool {
+	path.windows(JOURNALS.len()).any(|part| part == JOURNALS.as_bytes())
+}
+
 fn nearness(place: &OwnedFd) -> Result<Nearness> {
 	const MEMORY: [u32; 2] = [0x0102_1994, 0x8584_58f6]; // tmpfs, ramfs
 	const DISK: [u32; 4] = [0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010]; // ext, xfs, btrfs, f2fs
@@ -399,9 +445,4 @@ fn nearness(place: &OwnedFd) -> Result<Nearness> {
 		kind if DISK.contains(&kind) => Nearness::Disk,
 		_ => Nearness::Far,
 	})
-}
-
-/// An errno as `io::Error` says it.
-pub fn errno_text(errno: Errno) -> String {
-	io::Error::from(errno).to_string()
 }

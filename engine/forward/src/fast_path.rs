@@ -5,8 +5,9 @@ use fathom_wire::number::{flag, hint, level, op};
 use fathom_wire::{Extent, HEADER, Handle, Header, Hints, Reply, Request};
 
 use crate::answers::{changes, reply_header};
+use crate::limits::INLINE;
 use crate::reads::reply_bytes;
-use crate::server::{INLINE, Server};
+use crate::server::Server;
 
 impl Server {
 	/// Does and answers it. False: it goes the way of all, and nothing that shows was done.

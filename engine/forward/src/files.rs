@@ -1,18 +1,22 @@
 //! Files that the server knows by handle, the end of those that are appended to, and the gaps in them.
 
+use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
-
 use std::sync::Arc;
 
 use fathom_wire::{Gap, Handle, Wanted};
 
-use crate::directory::OWN_ROOT;
 use crate::queue::{Key, Queue};
 use crate::store::Object;
+use crate::stripes::PEER_ROOT;
 use crate::{Map, Set};
 
-/// Files known at once, while nobody holds them.
+/// Files known at once, while nobody holds them, however many descriptors there are.
 const MOST: usize = 4096;
+/// Of the descriptors that this process may have, one in so many is a file's that nobody holds; each has up to four.
+const SHARE: usize = 8;
+/// Fewer are not worth a search.
+const FEW: usize = 16;
 
 pub struct File {
 	pub object: Arc<Object>,
@@ -41,6 +45,9 @@ pub struct End {
 	pub asking: Option<(Vec<Wanted>, Vec<Key>)>,
 	/// Extents that are handed out and not done.
 	pub outstanding: u32,
+	/// Appends that came after a truncation that is not done, for each of these in order: they wait for its end to be given
+	/// extents, as what was given before would leave zeros.
+	pub behind_cuts: VecDeque<Vec<Key>>,
 }
 
 impl End {
@@ -49,6 +56,7 @@ impl End {
 		let leaves =
 			|(wanted, written): &(Vec<Wanted>, Vec<Key>)| wanted.is_empty() && written.is_empty();
 		self.waiting.is_empty()
+			&& self.behind_cuts.is_empty()
 			&& self.outcomes.is_empty()
 			&& self.asking.as_ref().is_none_or(leaves)
 			&& self.outstanding == 0
@@ -67,10 +75,13 @@ impl File {
 	}
 }
 
-#[derive(Default)]
 pub struct Files {
 	known: Map<Handle, File>,
 	clock: u64,
+	/// Files that nobody holds, at most; those that are held are as many as clients say.
+	most_idle: usize,
+	/// So many are known when it is looked again how many of them nobody holds.
+	look_at: usize,
 	/// Files that have lost their last name, which who looked them up before may make known after: until they are not.
 	gone: Set<Handle>,
 	/// Objects that are not held any more, so many times.
@@ -78,6 +89,13 @@ pub struct Files {
 }
 
 impl Files {
+	/// `descriptors`: as many as this process may have.
+	pub fn new(descriptors: usize) -> Files {
+		let most_idle = (descriptors / SHARE).clamp(FEW, MOST);
+		let (known, gone, left) = (Map::default(), Set::default(), Vec::new());
+		Files { known, clock: 0, most_idle, look_at: most_idle, gone, left }
+	}
+
 	pub fn get(&mut self, handle: &Handle) -> Option<&mut File> {
 		self.clock += 1;
 		let file = self.known.get_mut(handle)?;
@@ -110,23 +128,30 @@ impl Files {
 		if object.is_writable() && !file.object.is_writable() {
 			file.object = object;
 		}
-		self.forget();
+		if self.known.len() > self.look_at {
+			self.keep_idle(|_, most| most - most / 4);
+		}
 	}
 
-	/// When there are too many, a quarter goes: those not used for longest.
-	fn forget(&mut self) {
-		if self.known.len() <= MOST {
-			return;
-		}
-		let idle: Vec<_> = self.known.values().filter(|file| file.is_idle()).collect();
-		let mut used: Vec<(u64, Handle)> =
-			idle.iter().map(|f| (f.used, f.object.handle())).collect();
-		used.sort_unstable();
-		for (_, handle) in
-			used.iter().take(MOST / 4).filter(|(_, h)| ![Handle::ROOT, OWN_ROOT].contains(h))
-		{
-			self.known.remove(handle);
-		}
+	/// Descriptors run short: half of the files that nobody holds are forgotten.
+	pub fn let_go(&mut self) {
+		self.keep_idle(|idle, _| if idle > FEW { idle / 2 } else { 0 });
+	}
+
+	/// Of the files that nobody holds and nothing is done to, those used last stay: so many of these, of which there may
+	/// be at most so many.
+	fn keep_idle(&mut self, how_many: impl Fn(usize, usize) -> usize) {
+		let is_idle = |(handle, file): &(&Handle, &File)| {
+			file.is_idle() && ![Handle::ROOT, PEER_ROOT].contains(handle)
+		};
+		let idle = self.known.iter().filter(is_idle);
+		let mut idle: Vec<(u64, Handle)> =
+			idle.map(|(handle, file)| (file.used, *handle)).collect();
+		let over = idle.len().saturating_sub(how_many(idle.len(), self.most_idle));
+		idle.sort_unstable();
+		idle.iter().take(over).for_each(|(_, handle)| drop(self.known.remove(handle)));
+		let left = idle.len() - over;
+		self.look_at = self.known.len() + self.most_idle.saturating_sub(left).max(FEW / 4);
 	}
 
 	/// Files have lost their last names.
@@ -160,5 +185,51 @@ impl Files {
 		let handle = root.handle();
 		let file = File { object: root, path, queue, holds: 1, end, used: 0 };
 		self.known.insert(handle, file);
+	}
+}
+
+#[cfg(test)]
+mod tests {
+	use super::*;
+	use crate::object;
+	use std::fs::{self, File as Opened};
+	use std::os::fd::OwnedFd;
+
+	fn learn(files: &mut Files, place: &std::path::Path, name: &str) -> Handle {
+		let path = place.join(name);
+		fs::write(&path, name).expect("a file");
+		let opened = OwnedFd::from(Opened::open(&path).expect("the file"));
+		let object = Object::from(object::Object::of(opened).expect("a handle").0);
+		let handle = object.handle();
+		files.learn(object, name.to_owned());
+		handle
+	}
+
+	#[test]
+	fn files_that_are_held_are_known_however_many_they_are_and_others_follow_the_descriptors() {
+		let place = std::env::temp_dir().join(format!("fathom-files-{}", std::process::id()));
+		fs::create_dir_all(&place).expect("a place");
+		let mut files = Files::new(256); // 32 that nobody holds
+		let held: Vec<Handle> =
+			(0..200).map(|at| learn(&mut files, &place, &format!("h{at}"))).collect();
+		let (known, last) = (files.len(), held[199]);
+		assert!(known <= 32 + FEW && files.get(&last).is_some(), "{known}");
+		let held: Vec<Handle> = (0..200)
+			.map(|at| {
+				let handle = learn(&mut files, &place, &format!("h{at}"));
+				files.get(&handle).expect("what was just learnt").holds = 1;
+				handle
+			})
+			.collect();
+		for at in 0..200 {
+			learn(&mut files, &place, &format!("i{at}"));
+		}
+		assert!(held.iter().all(|handle| files.get(handle).is_some()));
+		assert!(files.len() <= 200 + 32 + FEW, "{}", files.len());
+		files.let_go();
+		files.let_go();
+		assert!(files.len() <= 200 + FEW, "{}", files.len());
+		assert!(held.iter().all(|handle| files.get(handle).is_some()));
+		fs::remove_dir_all(&place).expect("the place");
 	}
 }

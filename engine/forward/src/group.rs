@@ -3,19 +3,14 @@
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
 
-use fathom_record::Purpose;
-use fathom_wire::{Handle, Reply, Request};
-use rustix::io::Errno;
+use fathom_wire::Handle;
 use sha2::{Digest, Sha256};
 
 use crate::Settings;
-use crate::append_owner::{Answer, Asker, OwnerRequest, id_of};
 use crate::auth::Secrets;
 use crate::peer::{Patience, Peer};
-use crate::server::{Done, Server, Trouble};
-use crate::stripes::{Stripes, Striping, is_striped};
+use crate::stripes::{Stripes, Striping};
 
 /// Alone, or as the group's file lists them.
 #[derive(Default)]
@@ -24,7 +19,9 @@ pub struct Group {
 	/// Which of them is this one; none of them, if it is before the only one.
 	own_index: usize,
 	/// They share no directory, but files.
-	is_striping: bool,
+	pub is_striping: bool,
+	/// Of their list.
+	digest: String,
 }
 
 impl Group {
@@ -52,18 +49,25 @@ impl Group {
 		})?;
 		let peer = |line: &&str| Peer::new(line, secrets.clone(), name).map(Arc::new);
 		let servers = lines.iter().map(peer).collect::<Result<_, _>>()?;
-		Ok(Group { servers, own_index, is_striping })
+		let digest = Sha256::digest(lines.join("\n"));
+		let digest = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+		Ok(Group { servers, own_index, is_striping, digest })
 	}
 
 	/// Before another server, which owns all.
 	pub fn before(address: &str, secrets: &Secrets, name: &str) -> Result<Group, String> {
 		let peer = Peer::new(address, secrets.clone(), name)?;
-		Ok(Group { servers: vec![Arc::new(peer)], own_index: 1, is_striping: false })
+		Ok(Group { servers: vec![Arc::new(peer)], own_index: 1, ..Group::default() })
 	}
 
 	/// This server's number, and how many there are.
 	pub fn numbers(&self) -> (u32, u32) {
 		(self.own_index as u32, self.servers.len().max(self.own_index + 1) as u32)
+	}
+
+	/// What all servers that share a directory are started with, in short; None: none shares it.
+	pub fn list(&self) -> Option<&str> {
+		(!self.servers.is_empty() && !self.is_striping).then_some(self.digest.as_str())
 	}
 
 	/// Who keeps a file's locks; None: this server.
@@ -77,7 +81,7 @@ impl Group {
 	}
 
 	/// Who owns a file's end; None: this server.
-	fn owner(&self, id: &Handle) -> Option<Arc<Peer>> {
+	pub fn owner(&self, id: &Handle) -> Option<Arc<Peer>> {
 		let owner = owner_among(&self.servers, id)?;
 		(owner != self.own_index).then(|| self.servers[owner].clone())
 	}
@@ -107,46 +111,11 @@ impl Group {
 	}
 }
 
-impl Server {
-	/// Ask the owner of a file's end, this server or another.
-	pub fn ask_owner(&mut self, handle: Handle, asker: Asker, ask: OwnerRequest) {
-		let id = id_of(handle);
-		if self.group.is_striping && !is_striped(&handle) {
-			return self.serve_as_owner(id, asker, ask); // a data file: who answers for it never asks on
-		}
-		let (Some(peer), Some(callers)) = (self.group.owner(&id), &self.callers) else {
-			return self.serve_as_owner(id, asker, ask);
-		};
-		let deadline = Instant::now() + self.settings.patience;
-		callers.give(
-			Purpose::default(),
-			Box::new(move |_| {
-				let answer = ask_peer(&peer, id, &asker, ask, deadline);
-				Done::Asked(asker, answer)
-			}),
-		);
-	}
-}
-
-fn ask_peer(
-	peer: &Peer,
-	handle: Handle,
-	asker: &Asker,
-	ask: OwnerRequest,
-	deadline: Instant,
-) -> Result<Answer, Trouble> {
-	let OwnerRequest { flags, size, wanted, outcomes } = ask;
-	let count = wanted.len();
-	let request = match asker {
-		Asker::Gaps(_, from) => Request::Gaps { handle, from: *from },
-		_ => Request::Reserve { handle, flags, size, wanted, outcomes },
-	};
-	let response = peer.call(&request, deadline)?;
-	match response.reply {
-		Reply::Reserve { offsets } if offsets.len() == count => Ok(Answer::Offsets(offsets)),
-		Reply::Gaps { gaps } => Ok(Answer::Gaps(gaps, response.more)),
-		_ => Err(Errno::PROTO.into()),
-	}
+/// A file's name among servers, which see it under different devices.
+pub fn id_of(handle: Handle) -> Handle {
+	let mut id = handle;
+	id.0[8..16].fill(0);
+	id
 }
 
 #[cfg(test)]
@@ -159,7 +128,7 @@ mod tests {
 			Arc::new(Peer::new(&format!("unix:/s{at}"), Secrets::default(), "").unwrap())
 		};
 		let group =
-			Group { servers: (0..count).map(peer).collect(), own_index: count, is_striping: false };
+			Group { servers: (0..count).map(peer).collect(), own_index: count, ..Group::default() };
 		let mut files = (0..1000u64).map(|file| {
 			let mut handle = Handle::ROOT;
 			handle.0[16..24].copy_from_slice(&file.to_le_bytes());

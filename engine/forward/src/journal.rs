@@ -1,20 +1,20 @@
 //! The file that a file's ledger is written to: lines are added before what they say is done, without sync, so that they
 //! outlive the server and not the machine.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use fathom_wire::Handle;
+use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::ledger::{Ledger, Line};
 
 /// Where journals are unless it is said otherwise: in the exported directory, and not listed there.
-pub const OWN: &str = ".fathom-forward";
+pub const JOURNALS: &str = ".fathom-forward";
 /// Bytes after which a journal is written anew with what still matters.
 const LONG: u64 = 4 << 20;
 
@@ -92,33 +92,87 @@ impl Journal {
 	}
 }
 
+/// The server's own directory beneath the exported one; no link is followed to it, as others may have put one there.
+pub fn own_directory(root: &impl AsFd, make: bool) -> Result<OwnedFd, Errno> {
+	directory_in(root, JOURNALS, make)
+}
+
+fn directory_in(above: &impl AsFd, name: &str, make: bool) -> Result<OwnedFd, Errno> {
+	let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+	let open = || rustix::fs::openat(above, name, flags, Mode::empty());
+	match open() {
+		Err(Errno::NOENT) if make => {
+			match rustix::fs::mkdirat(above, name, Mode::RWXU) {
+				Err(error) if error != Errno::EXIST => return Err(error),
+				_ => {}
+			}
+			open()
+		}
+		opened => opened,
+	}
+}
+
+/// A file there.
+pub fn own_file(directory: &impl AsFd, name: &str, flags: OFlags) -> Result<File, Errno> {
+	let (flags, mode) = (flags | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR);
+	rustix::fs::openat(directory, name, flags, mode).map(File::from)
+}
+
 /// A directory of this machine.
-pub struct JournalDirectory(pub PathBuf);
+pub struct JournalDirectory {
+	root: OwnedFd,
+	opened: Mutex<Option<Arc<OwnedFd>>>,
+}
+
+impl JournalDirectory {
+	/// In the server's own directory beneath this one.
+	pub fn beneath(root: OwnedFd) -> JournalDirectory {
+		JournalDirectory { root, opened: Mutex::new(None) }
+	}
+
+	/// Opened once; anew if somebody removed it.
+	fn directory(&self, make: bool) -> Result<Arc<OwnedFd>, Errno> {
+		let mut opened = self.opened.lock().map_err(|_| Errno::IO)?;
+		let is_there =
+			|place: &Arc<OwnedFd>| rustix::fs::fstat(place).is_ok_and(|facts| facts.st_nlink > 0);
+		if let Some(place) = opened.as_ref().filter(|place| is_there(place)) {
+			return Ok(place.clone());
+		}
+		let place = directory_in(&own_directory(&self.root, make)?, "appends", make)?;
+		Ok(opened.insert(Arc::new(place)).clone())
+	}
+}
 
 impl JournalStore for JournalDirectory {
 	fn read(&self, name: &str) -> Result<Option<Vec<u8>>, Errno> {
-		match fs::read(self.0.join(name)) {
-			Ok(bytes) => Ok(Some(bytes)),
-			Err(error) if is_absent(&error) => Ok(None),
-			Err(error) => Err(errno_of(&error)),
+		let place = self.directory(false);
+		match place.and_then(|place| own_file(&place, name, OFlags::RDONLY)) {
+			Ok(mut file) => {
+				let mut bytes = Vec::new();
+				file.read_to_end(&mut bytes).map_err(|error| errno_of(&error))?;
+				Ok(Some(bytes))
+			}
+			// nor can one be where its directory is none
+			Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(None),
+			Err(error) => Err(error),
 		}
 	}
 
 	fn open(&self, name: &str) -> Result<Box<dyn JournalFile>, Errno> {
-		match create(&self.0.join(name)) {
-			Ok(file) => Ok(Box::new(file)),
-			Err(error) => Err(errno_of(&error)),
-		}
+		let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE;
+		Ok(Box::new(own_file(&self.directory(true)?, name, flags)?))
 	}
 
 	fn rename(&self, name: &str, to: &str) -> Result<(), Errno> {
-		fs::rename(self.0.join(name), self.0.join(to)).map_err(|error| errno_of(&error))
+		let place = self.directory(false)?;
+		rustix::fs::renameat(&place, name, &place, to)
 	}
 
 	fn remove(&self, name: &str) -> Result<(), Errno> {
-		match fs::remove_file(self.0.join(name)) {
-			Err(error) if !is_absent(&error) => Err(errno_of(&error)),
-			_ => Ok(()),
+		let place = self.directory(false);
+		match place.and_then(|place| rustix::fs::unlinkat(&place, name, AtFlags::empty())) {
+			Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(()),
+			done => done,
 		}
 	}
 }
@@ -132,22 +186,6 @@ impl JournalFile for File {
 /// Begins with the end of a line: the one before may have been cut off.
 fn text(lines: &[Line]) -> String {
 	lines.iter().fold("\n".to_owned(), |text, line| text + &format!("{line}\n"))
-}
-
-fn create(path: &Path) -> io::Result<File> {
-	let open = || OpenOptions::new().append(true).create(true).mode(0o600).open(path);
-	match (open(), path.parent()) {
-		(Err(error), Some(parent)) if error.kind() == io::ErrorKind::NotFound => {
-			fs::DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
-			open()
-		}
-		(opened, _) => opened,
-	}
-}
-
-/// No journal is there, nor can one be where its directory is none.
-fn is_absent(error: &io::Error) -> bool {
-	matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 fn errno_of(error: &io::Error) -> Errno {

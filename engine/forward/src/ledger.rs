@@ -120,6 +120,15 @@ impl Ledger {
 		Some(offset)
 	}
 
+	/// Where an append is that is done; None: it is not, as far as is known.
+	pub fn done_at(&self, wanted: &Wanted) -> Option<u64> {
+		let taken = self.taken.get(&(wanted.client, wanted.seq))?;
+		let whole = taken.done && taken.extent.length == wanted.length;
+		let key = (wanted.client, wanted.seq);
+		let lost = self.gaps.iter().any(|gap| (gap.client, gap.seq) == key);
+		(whole && !lost).then_some(taken.extent.offset)
+	}
+
 	/// What became of an extent: a range of it that is not written, or (errno 0) that it is done.
 	pub fn note_outcome(&mut self, outcome: &Gap, lines: &mut Vec<Line>) {
 		let line = match outcome.errno {

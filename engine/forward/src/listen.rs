@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 use std::net::{TcpListener, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
@@ -12,12 +13,17 @@ use std::time::Duration;
 use fathom_ofi::Listener;
 
 use crate::auth::Secrets;
-use crate::connection::connect_unix;
+use crate::connection::{Socket, connect_unix};
 use crate::group::Group;
 use crate::{Export, Settings};
 
 /// How long a server that listens already may take to take a connection.
 const LISTENS: Duration = Duration::from_secs(1);
+
+/// Numbers of the listeners' events.
+pub const UNIX: u64 = 2;
+pub const TCP: u64 = 3;
+pub const OFI: u64 = 4;
 
 /// A socket that can be read once SIGTERM or SIGINT came.
 pub fn stop_signals() -> Result<UnixStream, String> {
@@ -34,7 +40,7 @@ pub fn stop_signals() -> Result<UnixStream, String> {
 }
 
 /// A socket that only this user can connect to; one that a dead server left is taken over.
-pub fn listen_unix(path: &Path) -> Result<UnixListener, String> {
+fn listen_unix(path: &Path) -> Result<UnixListener, String> {
 	let text = |error: io::Error| format!("--unix {}: {error}", path.display());
 	let probe = connect_unix(path, LISTENS);
 	if probe.is_ok() || probe.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock) {
@@ -67,13 +73,13 @@ fn need_proof(option: &str, address: &str, settings: &Settings) -> Result<(), St
 }
 
 /// With the address at which clients find it.
-pub fn listen_ofi(place: &str, settings: &Settings) -> Result<(Listener, String), String> {
+fn listen_ofi(place: &str, settings: &Settings) -> Result<(Listener, String), String> {
 	let address = place.trim_start_matches(':');
 	need_proof("--ofi", address, settings)?;
 	Listener::listen(place).map_err(|error| format!("--ofi {address}: {error}"))
 }
 
-pub fn listen_tcp(address: &str, settings: &Settings) -> Result<TcpListener, String> {
+fn listen_tcp(address: &str, settings: &Settings) -> Result<TcpListener, String> {
 	need_proof("--tcp", address, settings)?;
 	let text = |error: io::Error| format!("--tcp {address}: {error}");
 	let listener = TcpListener::bind(address).map_err(text)?;
@@ -93,11 +99,58 @@ pub fn ready_tcp(socket: &TcpStream, lease: Duration) -> io::Result<()> {
 	Ok(sockopt::set_tcp_keepcnt(socket, 4)?)
 }
 
-/// A descriptor per client and file: as many as the system lets this user have.
-pub fn raise_descriptor_limit() {
+/// A descriptor per client and file: as many as the system lets this user have. How many these are.
+pub fn raise_descriptor_limit() -> usize {
 	use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 	let limit = getrlimit(Resource::Nofile);
-	let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+	let raised = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+	let current = if raised.is_ok() { limit.maximum } else { limit.current };
+	current.map_or(usize::MAX, |most| most as usize)
+}
+
+/// What takes connections.
+pub struct Listeners {
+	pub unix: Option<UnixListener>,
+	pub tcp: Option<TcpListener>,
+	pub ofi: Option<(Listener, String)>,
+}
+
+impl Listeners {
+	pub fn open(settings: &Settings) -> Result<Listeners, String> {
+		Ok(Listeners {
+			unix: settings.unix.as_deref().map(listen_unix).transpose()?,
+			tcp: settings.tcp.as_deref().map(|at| listen_tcp(at, settings)).transpose()?,
+			ofi: settings.ofi.as_deref().map(|at| listen_ofi(at, settings)).transpose()?,
+		})
+	}
+
+	/// Each with the number of its events.
+	pub fn all(&self) -> Vec<(u64, BorrowedFd<'_>)> {
+		let unix = self.unix.iter().map(|listener| (UNIX, listener.as_fd()));
+		let tcp = self.tcp.iter().map(|listener| (TCP, listener.as_fd()));
+		let ofi = self.ofi.iter().map(|(listener, _)| (OFI, listener.as_fd()));
+		unix.chain(tcp).chain(ofi).collect()
+	}
+
+	/// Where clients find them.
+	pub fn addresses(&self, settings: &Settings) -> Result<Vec<String>, String> {
+		let unix = settings.unix.iter().map(|path| Ok(format!("unix:{}", path.display())));
+		let tcp = self.tcp.iter().map(|listener| {
+			let address = listener.local_addr().map_err(|error| error.to_string())?;
+			Ok(format!("tcp:{address}"))
+		});
+		let ofi = self.ofi.iter().map(|(_, address)| Ok(address.clone()));
+		unix.chain(tcp).chain(ofi).collect()
+	}
+
+	/// A connection that waits; None: that cannot be.
+	pub fn accept(&self, number: u64) -> Option<io::Result<Socket>> {
+		match number {
+			UNIX => self.unix.as_ref().map(|l| l.accept().map(|(socket, _)| Socket::Unix(socket))),
+			TCP => self.tcp.as_ref().map(|l| l.accept().map(|(socket, _)| Socket::Tcp(socket))),
+			_ => self.ofi.as_ref().map(|(l, _)| l.accept().map(Socket::Ofi)),
+		}
+	}
 }
 
 /// The servers that share the directory, or the one that this is before.

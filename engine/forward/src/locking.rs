@@ -5,8 +5,8 @@ use fathom_wire::number::{lock, mode, status};
 use fathom_wire::{Claim, Handle, Reply};
 use rustix::io::Errno;
 
-use crate::append_owner::id_of;
 use crate::client::Doing;
+use crate::group::id_of;
 use crate::locks::{Lock, Outcome};
 use crate::queue::Key;
 use crate::server::Server;
@@ -104,7 +104,7 @@ impl Server {
 
 	/// A request that waits for a lock is answered without it. False: it is none.
 	pub fn unpark(&mut self, key: Key, errno: Errno) -> bool {
-		self.unpark_with(key, errno.raw_os_error() as u32, &crate::store::errno_text(errno))
+		self.unpark_with(key, errno.raw_os_error() as u32, &crate::trouble::errno_text(errno))
 	}
 
 	fn unpark_with(&mut self, key: Key, status: u32, why: &str) -> bool {

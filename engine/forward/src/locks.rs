@@ -284,10 +284,10 @@ impl Locks {
 		}
 	}
 
-	/// What is in the way of a lock.
+	/// What is in the way of a lock; of several, the first in the file, as whoever asks goes on behind it.
 	pub fn in_the_way(&mut self, id: Handle, wanted: &Lock, flags: u32) -> Option<Lock> {
 		let file = self.files.get_mut(&id)?;
-		file.table(flags).in_the_way(wanted).next().copied()
+		file.table(flags).in_the_way(wanted).min_by_key(|held| held.first).copied()
 	}
 
 	/// Who has ranges that are in the way of one.
@@ -308,6 +308,15 @@ impl Locks {
 
 	pub fn has(&self, client: u64) -> bool {
 		self.counts.of(client) > 0
+	}
+
+	/// Another server that has asked for locks of its clients.
+	pub fn has_asked(&self, server: u64) -> bool {
+		let held = |file: &File| {
+			let mut all = file.ranges.held.iter().chain(&file.wholes.held);
+			all.any(|lock| lock.asker == server)
+		};
+		self.files.values().any(held)
 	}
 
 	/// All locks of a client are given back.

@@ -2,15 +2,19 @@
 
 use std::sync::Arc;
 
-use fathom_wire::number::{open, set};
-use fathom_wire::{Handle, Reply, Request, Text};
+use fathom_wire::number::{flag, open, rename, set};
+use fathom_wire::{Attr, Handle, Reply, Request, Text};
 use rustix::io::Errno;
 
-use crate::append_owner::{Asker, OwnerRequest, id_of};
+use crate::append_owner::{Asker, OwnerRequest};
 use crate::client::{Client, Doing};
+use crate::done::Done;
+use crate::group::id_of;
+use crate::intents::Intent;
 use crate::queue::{Access, Key};
-use crate::server::{Done, Server, Trouble};
+use crate::server::Server;
 use crate::store::{Object, Store};
+use crate::trouble::Trouble;
 
 impl Server {
 	/// Start a new request.
@@ -199,7 +203,22 @@ impl Server {
 		if above.is_empty() || path.is_empty() { above + &path } else { format!("{above}/{path}") }
 	}
 
+	/// Of a request that changes names.
+	pub fn intent(&mut self, key: Key) -> Option<Intent> {
+		let again = self.pending(key)?.header.flags & flag::RETRY != 0;
+		self.intents.as_ref().map(|intents| intents.begin(key, again))
+	}
+
 	fn begin_names(&mut self, key: Key, request: Request) -> Result<(), Errno> {
+		let changes = !matches!(
+			request,
+			Request::Lookup { .. }
+				| Request::Open { .. }
+				| Request::ReadDir { .. }
+				| Request::ReadLink { .. }
+				| Request::StatFs { .. }
+		);
+		let intent = if changes { self.intent(key) } else { None };
 		match request {
 			Request::Lookup { .. } => return self.coalesce(key, request),
 			Request::Open { .. } => {
@@ -212,47 +231,77 @@ impl Server {
 			Request::Mkdir { dir, mode, path } => {
 				let (full_path, dir) = (self.path_of(dir, &path), self.object(key, dir)?);
 				self.give_create(key, full_path, move |store| {
-					let (object, attr) = store.mkdir(&dir, &path, mode)?;
+					let (object, attr) = once(
+						intent,
+						|| store.mkdir(&dir, &path, mode),
+						|intent, errno| {
+							made(store, (&dir, &path), (intent, errno), mode::DIRECTORY)
+						},
+					)?;
 					Ok((Reply::Mkdir { handle: object.handle(), attr }, object))
 				});
 			}
 			Request::Mknod { dir, mode, rdev, path } => {
 				let (full_path, dir) = (self.path_of(dir, &path), self.object(key, dir)?);
 				self.give_create(key, full_path, move |store| {
-					let (object, attr) = store.mknod(&dir, &path, mode, rdev)?;
+					let (object, attr) = once(
+						intent,
+						|| store.mknod(&dir, &path, mode, rdev),
+						|intent, errno| {
+							made(store, (&dir, &path), (intent, errno), mode & mode::TYPE)
+						},
+					)?;
 					Ok((Reply::Mknod { handle: object.handle(), attr }, object))
 				});
 			}
 			Request::Symlink { dir, path, target } => {
 				let (full_path, dir) = (self.path_of(dir, &path), self.object(key, dir)?);
 				self.give_create(key, full_path, move |store| {
-					let (object, attr) = store.symlink(&dir, &path, &target)?;
+					let (object, attr) = once(
+						intent,
+						|| store.symlink(&dir, &path, &target),
+						|intent, errno| {
+							made(store, (&dir, &path), (intent, errno), mode::LINK).filter(
+								|(object, _)| {
+									store.read_link(object).is_ok_and(|text| text == target)
+								},
+							)
+						},
+					)?;
 					Ok((Reply::Symlink { handle: object.handle(), attr }, object))
 				});
 			}
 			Request::Rename { dir, path, to_dir, to, flags } => {
 				let (dir, to_dir) = (self.object(key, dir)?, self.object(key, to_dir)?);
 				self.give(key, move |store| {
-					store.rename((&dir, &path), (&to_dir, &to), flags)?;
-					Ok(Reply::Rename {})
+					rename(store, intent, (&dir, &path), (&to_dir, &to), flags)
 				});
 			}
 			Request::Link { handle, dir, path } => {
 				let (dir, object) = (self.object(key, dir)?, self.object(key, handle)?);
 				self.give(key, move |store| {
-					store.link(&object, &dir, &path).map(|attr| Reply::Link { attr })
+					let same = |errno| {
+						let there =
+							(errno == Errno::EXIST).then(|| store.lookup(&dir, &path, true));
+						let (there, attr) = there?.ok()?;
+						(there.handle() == object.handle()).then_some(attr)
+					};
+					once(intent, || store.link(&object, &dir, &path), |_, errno| same(errno))
+						.map(|attr| Reply::Link { attr })
 				});
 			}
 			Request::Unlink { dir, path } => {
 				let dir = self.object(key, dir)?;
 				self.give(key, move |store| {
-					store.unlink(&dir, &path, false).map(|()| Reply::Unlink {})
+					once(intent, || store.unlink(&dir, &path, false), |_, errno| gone(errno))
+						.map(|()| Reply::Unlink {})
 				});
 			}
 			Request::Rmdir { dir, path } => {
 				let dir = self.object(key, dir)?;
 				self.give(key, move |store| {
-					store.unlink(&dir, &path, true).map(|()| Reply::Rmdir {})
+					once(intent, || store.unlink(&dir, &path, true), |_, errno| gone(errno))
+						.map(|()| Reply::Rmdir {})
 				});
 			}
 			Request::ReadDir { handle, cookie, most } => {
@@ -310,7 +359,7 @@ impl Server {
 				}
 			};
 		};
-		self.hold(key.0, handle);
+		hold(self, key.0, handle);
 		let created = matches!(reply, Reply::Open { created: 1, .. });
 		if flags & open::TRUNCATE == 0 || created {
 			return self.answer_after_writes(key, handle, reply);
@@ -340,16 +389,80 @@ impl Server {
 	fn awaits_writes(&mut self, key: Key) -> bool {
 		self.pending(key).is_some_and(|pending| matches!(pending.doing, Doing::AwaitingWrites(_)))
 	}
+}
 
-	fn hold(&mut self, client: u64, handle: Handle) {
-		let Some(client) = self.clients.get_mut(&client) else {
-			let object = self.files.get(&handle).map(|file| file.object.clone());
-			return self.files.left.extend(object.map(|object| (object, 1)));
-		};
-		*client.held.entry(handle).or_default() += 1;
-		if let Some(file) = self.files.get(&handle) {
-			file.holds += 1;
+/// Types of files, of their mode.
+mod mode {
+	pub const TYPE: u32 = 0o170_000;
+	pub const DIRECTORY: u32 = 0o040_000;
+	pub const LINK: u32 = 0o120_000;
+}
+
+/// Work that must not be done twice, if what was asked before is remembered.
+fn once<T>(
+	intent: Option<Intent>,
+	act: impl FnOnce() -> Result<T, Trouble>,
+	done: impl FnOnce(&Intent, Errno) -> Option<T>,
+) -> Result<T, Trouble> {
+	match intent {
+		Some(intent) => intent.once(None, act, done),
+		None => act(),
+	}
+}
+
+/// It is removed: by the same request, before.
+fn gone(errno: Errno) -> Option<()> {
+	(errno == Errno::NOENT).then_some(())
+}
+
+/// What is in the way was made by the same request, before.
+fn made(
+	store: &Store,
+	(dir, path): (&Object, &Text),
+	(intent, errno): (&Intent, Errno),
+	kind: u32,
+) -> Option<(Object, Attr)> {
+	let there = (errno == Errno::EXIST).then(|| store.lookup(dir, path, true));
+	there?.ok().filter(|(_, attr)| attr.mode & mode::TYPE == kind && intent.made(attr))
+}
+
+fn rename(
+	store: &Store,
+	intent: Option<Intent>,
+	from: (&Object, &Text),
+	to: (&Object, &Text),
+	flags: u32,
+) -> Result<Reply, Trouble> {
+	let inode = |(dir, path): (&Object, &Text)| {
+		store.lookup(dir, path, true).ok().map(|(_, attr)| attr.ino)
+	};
+	let act = || store.rename(from, to, flags);
+	match intent {
+		None => act()?,
+		// done once more it would be undone
+		Some(intent) if flags & rename::EXCHANGE != 0 => {
+			let before = intent.moved_before();
+			if before.is_none() || before == inode(from) {
+				intent.once(inode(from), act, |_, _| None)?;
+			}
 		}
+		Some(intent) => {
+			let there = || inode(to).map(|_| ());
+			intent.once(None, act, |_, errno| (errno == Errno::NOENT).then(there)?)?;
+		}
+	}
+	Ok(Reply::Rename {})
+}
+
+/// The client holds the file once more.
+pub fn hold(server: &mut Server, client: u64, handle: Handle) {
+	let Some(client) = server.clients.get_mut(&client) else {
+		let object = server.files.get(&handle).map(|file| file.object.clone());
+		return server.files.left.extend(object.map(|object| (object, 1)));
+	};
+	*client.held.entry(handle).or_default() += 1;
+	if let Some(file) = server.files.get(&handle) {
+		file.holds += 1;
 	}
 }
 

@@ -2,7 +2,9 @@
 
 use std::io::IoSlice;
 use std::mem::MaybeUninit;
+use std::ops::Deref;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 use fathom_record::Place;
@@ -14,7 +16,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use crate::journal::OWN;
+use crate::journal::JOURNALS;
 
 type Result<T> = std::result::Result<T, Errno>;
 
@@ -22,15 +24,53 @@ type Result<T> = std::result::Result<T, Errno>;
 pub const IOV_MAX: usize = 1024;
 pub const CLOSED: OFlags = OFlags::CLOEXEC;
 
+/// Descriptors that all objects hold.
+static HELD: AtomicUsize = AtomicUsize::new(0);
+
+/// How many descriptors of files and directories are open.
+pub fn held_descriptors() -> usize {
+	HELD.load(Ordering::Relaxed)
+}
+
+/// A descriptor that is counted as long as it is open.
+pub struct Counted(OwnedFd);
+
+impl From<OwnedFd> for Counted {
+	fn from(descriptor: OwnedFd) -> Counted {
+		HELD.fetch_add(1, Ordering::Relaxed);
+		Counted(descriptor)
+	}
+}
+
+impl Drop for Counted {
+	fn drop(&mut self) {
+		HELD.fetch_sub(1, Ordering::Relaxed);
+	}
+}
+
+impl Deref for Counted {
+	type Target = OwnedFd;
+
+	fn deref(&self) -> &OwnedFd {
+		&self.0
+	}
+}
+
+impl AsFd for Counted {
+	fn as_fd(&self) -> BorrowedFd<'_> {
+		self.0.as_fd()
+	}
+}
+
 /// A file or directory that is known by its handle.
 pub struct Object {
 	pub handle: Handle,
 	/// Opened with O_PATH: it is the file itself, whatever becomes of its names.
-	pub place: OwnedFd,
-	pub reading: OnceLock<OwnedFd>,
-	pub writing: OnceLock<OwnedFd>,
+	pub place: Counted,
+	pub reading: OnceLock<Counted>,
+	pub writing: OnceLock<Counted>,
 	/// The directory in which it was made, to be synced with it once.
-	pub created_in: Mutex<Option<OwnedFd>>,
+	pub created_in: Mutex<Option<Counted>>,
 }
 
 /// Its number will be another file's.
@@ -53,7 +93,7 @@ impl Object {
 		handle[24..32].copy_from_slice(&birth.to_le_bytes());
 		let object = Object {
 			handle: Handle(handle),
-			place,
+			place: place.into(),
 			reading: OnceLock::new(),
 			writing: OnceLock::new(),
 			created_in: Mutex::new(None),
@@ -88,9 +128,14 @@ impl Object {
 		statx(&self.place).map(|stat| attr_of(&stat))
 	}
 
+	pub fn is_link(&self) -> Result<bool> {
+		statx(&self.place)
+			.map(|stat| FileType::from_raw_mode(u32::from(stat.stx_mode)) == FileType::Symlink)
+	}
+
 	/// To be read by others.
 	pub fn readable(&self) -> Result<BorrowedFd<'_>> {
-		self.reading().map(OwnedFd::as_fd)
+		self.reading().map(AsFd::as_fd)
 	}
 
 	pub fn reading(&self) -> Result<&OwnedFd> {
@@ -103,7 +148,7 @@ impl Object {
 }
 
 fn reopened<'a>(
-	slot: &'a OnceLock<OwnedFd>,
+	slot: &'a OnceLock<Counted>,
 	place: &OwnedFd,
 	flags: OFlags,
 ) -> Result<&'a OwnedFd> {
@@ -113,7 +158,7 @@ fn reopened<'a>(
 	// a FIFO must not hold up who opens it
 	let flags = flags | CLOSED | OFlags::NONBLOCK;
 	let opened = rustix::fs::open(proc_path(place), flags, Mode::empty())?;
-	Ok(slot.get_or_init(|| opened))
+	Ok(slot.get_or_init(|| opened.into()))
 }
 
 /// A name for an open file that can be opened again.
@@ -133,17 +178,15 @@ pub fn beneath(dir: &Object, path: &Text, flags: OFlags, mode: Mode) -> Result<O
 	Err(Errno::AGAIN)
 }
 
-/// The directory that a path's last component is in, and that component.
+/// The directory that a path's last component is in, and that component, with the slashes behind it: they are the kernel's to
+/// understand, as are . and .., which name nothing that could be made or removed.
 pub fn parent<'a>(dir: &Object, path: &'a Text) -> Result<(OwnedFd, &'a [u8])> {
-	let end = path.0.iter().rposition(|byte| *byte != b'/').map_or(0, |last| last + 1);
-	let path = &path.0[..end];
-	let slash = path.iter().rposition(|byte| *byte == b'/');
-	let (above, name) = slash.map_or((&path[..0], path), |at| (&path[..at], &path[at + 1..]));
-	match name {
-		b"" => return Err(Errno::NOENT),
-		b"." | b".." => return Err(Errno::INVAL),
-		_ => {}
-	}
+	let end = path.0.iter().rposition(|byte| *byte != b'/').ok_or(Errno::NOENT)? + 1;
+	let slash = path.0[..end].iter().rposition(|byte| *byte == b'/');
+	let (above, name) = match slash {
+		Some(at) => (&path.0[..at], &path.0[at + 1..]),
+		None => (&path.0[..0], &path.0[..]),
+	};
 	let flags = OFlags::PATH | OFlags::DIRECTORY;
 	Ok((beneath(dir, &Text(above.to_vec()), flags, Mode::empty())?, name))
 }
@@ -256,7 +299,7 @@ pub fn list(dir: &Object, is_root: bool, cookie: u64, most: u32) -> Result<(Vec<
 	let (mut entries, mut bytes) = (Vec::new(), 0);
 	while let Some(entry) = reading.next() {
 		let entry = entry?;
-		if is_root && entry.file_name().to_bytes() == OWN.as_bytes() {
+		if is_root && entry.file_name().to_bytes() == JOURNALS.as_bytes() {
 			continue; // the server's own
 		}
 		bytes += 19 + entry.file_name().to_bytes().len();

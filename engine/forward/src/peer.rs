@@ -19,10 +19,11 @@ use fathom_wire::{
 use rustix::io::Errno;
 
 use crate::auth::{CLIENT, Challenge, SERVER, Secrets, random};
+use crate::callers::caller_hints;
 use crate::connection::{Socket, connect_unix};
 use crate::layout::cut;
-use crate::server::{INLINE, Trouble};
-use crate::traced;
+use crate::limits::INLINE;
+use crate::trouble::Trouble;
 
 /// The first pause before a lost connection is tried again, and the longest.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(200));
@@ -439,7 +440,7 @@ impl Link {
 	) -> Result<Result<Response, (u32, Failure)>, CallError> {
 		let Question { request, data, callers, known_as, flags, hints: more } = question;
 		let caller = callers.first().copied().unwrap_or_default();
-		let mut hints = traced::caller_hints(if data.is_empty() { &[] } else { callers }, known_as);
+		let mut hints = caller_hints(if data.is_empty() { &[] } else { callers }, known_as);
 		hints.0.extend_from_slice(&more.0);
 		let most = u128::from(u32::MAX);
 		let deadline_ms = left(deadline)?.as_millis().clamp(1, most) as u32;

@@ -14,11 +14,13 @@ use rustix::io::Errno;
 
 use crate::Settings;
 use crate::client::Doing;
+use crate::done::Done;
 use crate::pulls::is_pulled;
 use crate::queue::{Access, Key};
-use crate::server::{Done, Server, Trouble};
+use crate::server::Server;
 use crate::store::{Object, Store};
 use crate::traced::is_operation;
+use crate::trouble::Trouble;
 use crate::workers::Workers;
 
 /// An operation, and its number in the trace.

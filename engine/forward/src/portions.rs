@@ -5,9 +5,9 @@ use fathom_record::Caller;
 use fathom_wire::Extent;
 use fathom_wire::number::limit;
 
+use crate::callers::MOST_CALLERS;
 use crate::layout::{Share, cut};
-use crate::server::Trouble;
-use crate::traced::MOST_CALLERS;
+use crate::trouble::Trouble;
 
 /// Ranges that were not written, each with why.
 pub type FailedRanges = Vec<(Extent, Trouble)>;

@@ -8,10 +8,11 @@ use fathom_wire::{Handle, Header, Hints, Pull, encode};
 use rustix::io::Errno;
 
 use crate::answers::reply_header;
+use crate::callers::callers_of;
 use crate::client::{Doing, Early, Pending, Writing};
+use crate::limits::UNFINISHED;
 use crate::queue::{Key, Piece};
-use crate::server::{Server, UNFINISHED};
-use crate::traced::callers_of;
+use crate::server::Server;
 use crate::writes::written_reply;
 
 /// Bytes of a request that are asked for and have not come.
@@ -189,6 +190,8 @@ impl Server {
 		if unplaced {
 			if let Some(file) = self.files.get(&handle) {
 				file.end.waiting.retain(|waiting| *waiting != key);
+				let behind = file.end.behind_cuts.iter_mut();
+				behind.for_each(|cut| cut.retain(|waiting| *waiting != key));
 			}
 			self.leave_queue(key);
 			return self.fail(key, Errno::from_raw_os_error(errno as i32), (0, total));

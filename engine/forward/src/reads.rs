@@ -9,9 +9,12 @@ use rustix::io::Errno;
 
 use crate::answers::reply_header;
 use crate::client::{Doing, Reading};
+use crate::done::{Done, ReadFrame};
+use crate::limits::AHEAD;
 use crate::queue::{Access, Key};
-use crate::server::{AHEAD, Done, ReadFrame, Server, Trouble};
+use crate::server::Server;
 use crate::store::{Object, Store};
+use crate::trouble::Trouble;
 
 impl Server {
 	pub fn begin_read(
@@ -59,6 +62,10 @@ impl Server {
 				return connection.readers.push(key);
 			}
 			compresses = connection.compresses;
+		} else if large {
+			// nobody takes it; who comes back asks again
+			self.leave_queue(key);
+			return self.fail(key, Errno::CONNRESET, (0, 0));
 		}
 		let held = (wanted as usize).min(self.settings.pool);
 		if !self.take_in_turn(key, held) {

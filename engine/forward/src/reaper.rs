@@ -7,11 +7,13 @@ use fathom_record::Purpose;
 use fathom_wire::number::lock;
 use fathom_wire::{Handle, Request};
 
-use crate::directory::OWN_ROOT;
+use crate::done::Done;
 use crate::layout::Layout;
-use crate::server::{Done, Server, Trouble};
+use crate::server::Server;
 use crate::store::{Object, Store};
+use crate::stripes::PEER_ROOT;
 use crate::stripes::is_striped;
+use crate::trouble::Trouble;
 use crate::workers::Workers;
 
 /// How long after its removal a file's data stays at least: an open may be under way.
@@ -149,7 +151,7 @@ fn free_all(store: &Store, free: Vec<Orphan>) -> Vec<(Orphan, Result<(), Trouble
 /// Only another server asks for ends of files, for its clients' locks, and, where servers stripe, for what lies in this
 /// one's own directory.
 pub fn is_of_peer(request: &Request, stripes: bool) -> bool {
-	let own = |handle: &Handle| stripes && *handle == OWN_ROOT;
+	let own = |handle: &Handle| stripes && *handle == PEER_ROOT;
 	match request {
 		Request::Reserve { .. } => true,
 		Request::Lock { claim, .. }

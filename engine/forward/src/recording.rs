@@ -10,10 +10,11 @@ use rustix::io::Errno;
 
 use crate::auth::Secrets;
 use crate::connection::Socket;
+use crate::done::Done;
 use crate::peer::{Peer, Question};
 use crate::pulls::is_pulled;
 use crate::queue::Key;
-use crate::server::{Done, Server};
+use crate::server::Server;
 
 impl Server {
 	/// Whoever is on the Unix socket is this server's user. A thread does it that may wait: what was recorded is written out.

@@ -10,12 +10,14 @@ use fathom_wire::number::lock;
 use fathom_wire::{Claim, Handle, Reply, Request};
 use rustix::io::Errno;
 
-use crate::append_owner::id_of;
 use crate::client::Doing;
 use crate::connection::Stage;
+use crate::done::Done;
+use crate::group::id_of;
 use crate::peer::Peer;
 use crate::queue::Key;
-use crate::server::{Done, Server, Trouble};
+use crate::server::Server;
+use crate::trouble::Trouble;
 
 /// Between two questions for a lock that somebody else has; doubles.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(2), Duration::from_millis(128));

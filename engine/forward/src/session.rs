@@ -9,7 +9,8 @@ use fathom_wire::{Header, Hello, Hints, Reply, Request, Session, encode};
 use crate::answers::{Refusal, failure, reply_header};
 use crate::auth::{CLIENT, Challenge, SERVER, random};
 use crate::connection::{Socket, Stage};
-use crate::server::{Done, Server};
+use crate::done::Done;
+use crate::server::Server;
 
 impl Server {
 	/// hello or auth; whatever else comes first is refused.
@@ -148,15 +149,13 @@ impl Server {
 	) -> Result<(), Refusal> {
 		let Some(connection) = self.connections.get_mut(&id) else { return Ok(()) };
 		let client = self.clients.entry(header.client).or_default();
-		if client.key == [0; 16] {
-			client.key = connection.key;
-		}
-		if client.key != connection.key {
+		if *client.key.get_or_insert(connection.key) != connection.key {
 			return Err(Refusal::new(status::REFUSED, "this client has another key"));
 		}
 		client.name.clone_from(&connection.name);
 		client.connections += 1;
 		client.idle_since = None;
+		self.strangers.remove(&id);
 		connection.stage = Stage::Known(header.client);
 		connection.client = header.client;
 		connection.moved = Instant::now();
@@ -164,6 +163,8 @@ impl Server {
 		let session = self.session();
 		let locked = self.is_locking(header.client);
 		let hints = if locked { hints } else { hints.with(hint::UNLOCKED, b"") };
+		let ended = self.ended.of(header.client);
+		let hints = if ended.is_empty() { hints } else { hints.with(hint::ENDED, &ended) };
 		let hints = match compresses {
 			true => hints.with(hint::COMPRESS, &[compress::ZSTD]),
 			false => hints,
@@ -178,7 +179,7 @@ impl Server {
 		Session {
 			epoch: self.epoch,
 			window: limit::WINDOW,
-			inline: crate::server::INLINE as u32,
+			inline: crate::limits::INLINE as u32,
 			piece: self.piece as u32,
 			data: u64::from(limit::DATA),
 			lease: self.settings.lease.as_millis() as u32,

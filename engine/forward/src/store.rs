@@ -10,16 +10,17 @@ use rustix::io::Errno;
 
 use crate::accesses::Accesses;
 use crate::ceph::{self, Ceph};
+use crate::claim::Claim;
+pub use crate::directory::Data;
 use crate::directory::Directory;
-pub use crate::directory::{Data, errno_text};
 use crate::group::{Group, patience};
-use crate::journal::{JournalDirectory, JournalStore, OWN};
+use crate::journal::{JournalDirectory, JournalStore};
 use crate::layout::Layout;
 use crate::object;
 use crate::portions::{FailedRanges, Stretch};
-use crate::server::Trouble;
 use crate::stripes::{self, Stripes, Striping};
 use crate::throttle::Throttle;
+use crate::trouble::Trouble;
 use crate::upstream_store::{self, UpstreamStore};
 use crate::{Export, Settings};
 
@@ -117,6 +118,8 @@ pub struct Store {
 	whole: Whole,
 	/// None: files are whole.
 	pub stripes: Option<Stripes>,
+	/// Held as long as the directory is served.
+	_claim: Option<Claim>,
 }
 
 /// Work on an object, by the store that has it, as it knows the object.
@@ -146,9 +149,14 @@ impl Store {
 	pub fn open(settings: &Settings, group: &Group) -> Result<Store> {
 		let accesses = Accesses { throttle: settings.rates.map(Throttle::new) };
 		let stripes = settings.striping.map(|striping| group.stripes(striping, settings));
+		let mut claim = None;
 		let whole = match (&settings.export, group.servers()) {
 			(Export::Directory(root), _) => {
-				Whole::Directory(Directory::open(root, settings.data, accesses)?)
+				let directory = Directory::open(root, settings.data, accesses)?;
+				if settings.data == Data::Files {
+					claim = Claim::take(directory.directory(), group.list())?;
+				}
+				Whole::Directory(directory)
 			}
 			(Export::Cephfs { path, conf, id }, _) => {
 				Whole::Ceph(Ceph::open(path, conf.as_deref(), id, settings.patience, accesses)?)
@@ -161,7 +169,7 @@ impl Store {
 		if let (Some(_), Whole::Directory(directory)) = (&stripes, &whole) {
 			directory.make_own()?;
 		}
-		Ok(Store { whole, stripes })
+		Ok(Store { whole, stripes, _claim: claim })
 	}
 
 	/// What clients see, and what other servers see.
@@ -176,14 +184,17 @@ impl Store {
 	}
 
 	/// Where journals of appends are, of files that are kept.
-	pub fn journal_store(&self, settings: &Settings) -> Option<Arc<dyn JournalStore>> {
-		match (&self.whole, &settings.export) {
-			(Whole::Directory(_), Export::Directory(root)) if settings.data == Data::Files => {
-				Some(Arc::new(JournalDirectory(root.join(OWN).join("appends"))))
+	pub fn journal_store(&self, settings: &Settings) -> Result<Option<Arc<dyn JournalStore>>> {
+		Ok(match &self.whole {
+			Whole::Directory(directory) if settings.data == Data::Files => {
+				Some(Arc::new(JournalDirectory::beneath(rustix::io::fcntl_dupfd_cloexec(
+					directory.directory(),
+					0,
+				)?)))
 			}
-			(Whole::Ceph(ceph), _) => Some(ceph.journal_store()),
+			Whole::Ceph(ceph) => Some(ceph.journal_store()),
 			_ => None,
-		}
+		})
 	}
 
 	/// Nothing is under way any more: what was written is made to outlive this process.
@@ -191,6 +202,14 @@ impl Store {
 		match &self.whole {
 			Whole::Directory(_) | Whole::Upstream(_) => Ok(()),
 			Whole::Ceph(ceph) => ceph.end(),
+		}
+	}
+
+	/// Beneath which the server may keep what the next one is to know.
+	pub fn own_place(&self) -> Option<BorrowedFd<'_>> {
+		match &self.whole {
+			Whole::Directory(directory) if directory.keeps_data() => Some(directory.directory()),
+			_ => None,
 		}
 	}
 

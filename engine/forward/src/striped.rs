@@ -8,14 +8,14 @@ use fathom_wire::number::{level, limit, lookup, open, set};
 use fathom_wire::{Attr, Extent, Handle, Reply, Request, SetAttr, Time};
 use rustix::io::Errno;
 
-use crate::directory::OWN_ROOT;
 use crate::layout::{Layout, Share};
 use crate::peer::Response;
 use crate::portions::{FailedRanges, Portion, Stretch, by_stretch, write_portions};
-use crate::server::Trouble;
 use crate::stripes::{
-	DATA, FILES, Object, Stripes, TRIES, bare, is_stale, is_synced, layout_path, mismatch,
+	DATA, FILES, Object, PEER_ROOT, Stripes, TRIES, bare, is_stale, is_synced, layout_path,
+	mismatch,
 };
+use crate::trouble::Trouble;
 
 type Result<T> = std::result::Result<T, Trouble>;
 
@@ -76,7 +76,7 @@ impl Stripes {
 	/// A data file as it is; None: there is none.
 	fn look(&self, layout: &Layout, server: usize) -> Result<Option<(Handle, Attr)>> {
 		let path = layout_path(DATA, layout);
-		let request = Request::Lookup { dir: OWN_ROOT, flags: lookup::NOFOLLOW, path };
+		let request = Request::Lookup { dir: PEER_ROOT, flags: lookup::NOFOLLOW, path };
 		match self.ask(server, &request, &[]).map(|response| response.reply) {
 			Ok(Reply::Lookup { handle, attr }) => {
 				self.data.put((layout.id, server), handle);
@@ -91,7 +91,7 @@ impl Stripes {
 	fn make_data(&self, layout: &Layout, server: usize) -> Result<Handle> {
 		let flags = open::CREATE | open::READ | open::WRITE | open::NOFOLLOW;
 		let request =
-			Request::Open { dir: OWN_ROOT, flags, mode: 0o600, path: layout_path(DATA, layout) };
+			Request::Open { dir: PEER_ROOT, flags, mode: 0o600, path: layout_path(DATA, layout) };
 		let Reply::Open { handle, .. } = self.ask(server, &request, &[])?.reply else {
 			return mismatch();
 		};
@@ -268,7 +268,7 @@ impl Stripes {
 	/// Of all servers together, in units of the first.
 	pub fn stat_fs(&self, _any: &Object) -> Result<Reply> {
 		let servers: Vec<usize> = (0..self.peers.len()).collect();
-		let request = Request::StatFs { handle: OWN_ROOT };
+		let request = Request::StatFs { handle: PEER_ROOT };
 		let replies = run_on_all(&servers, |server| {
 			self.ask(*server, &request, &[]).map(|response| response.reply)
 		});
@@ -286,7 +286,7 @@ impl Stripes {
 	pub fn free(&self, layout: &Layout) -> Result<()> {
 		let servers = layout.servers();
 		let gone = |server: usize, directory| {
-			let request = Request::Unlink { dir: OWN_ROOT, path: layout_path(directory, layout) };
+			let request = Request::Unlink { dir: PEER_ROOT, path: layout_path(directory, layout) };
 			match self.ask(server, &request, &[]) {
 				Err(trouble) if trouble.errno == Errno::NOENT => Ok(()),
 				answered => answered.map(drop),

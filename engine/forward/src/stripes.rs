@@ -11,12 +11,18 @@ use rustix::io::Errno;
 
 use crate::auth::random;
 use crate::bounded_map::BoundedMap;
-use crate::directory::OWN_ROOT;
 use crate::layout::Layout;
 use crate::peer::{Patience, Peer, Question, Response};
-use crate::server::Trouble;
+use crate::trouble::Trouble;
 
 type Result<T> = std::result::Result<T, Trouble>;
+
+/// The root for other servers, who stripe files over it: not what clients see.
+pub const PEER_ROOT: Handle = {
+	let mut handle = [0; 32];
+	handle[0] = 3;
+	Handle(handle)
+};
 
 /// Where a file is found by its id whatever becomes of its names: a name more of the file that holds the layout.
 pub const FILES: &str = ".fathom-forward/files";
@@ -118,7 +124,7 @@ impl Stripes {
 	}
 
 	pub fn root(&self) -> Object {
-		Object { handle: Handle::ROOT, home: OWN_ROOT, layout: None }
+		Object { handle: Handle::ROOT, home: PEER_ROOT, layout: None }
 	}
 
 	pub fn ask(&self, server: usize, request: &Request, data: &[&[u8]]) -> Result<Response> {
@@ -151,7 +157,7 @@ impl Stripes {
 	/// Makes the first server know a file again, by its id.
 	fn find(&self, layout: &Layout) -> Result<()> {
 		let path = layout_path(FILES, layout);
-		let request = Request::Lookup { dir: OWN_ROOT, flags: lookup::NOFOLLOW, path };
+		let request = Request::Lookup { dir: PEER_ROOT, flags: lookup::NOFOLLOW, path };
 		match self.ask_first(&request) {
 			Err(Trouble { errno: Errno::NOENT, .. }) => Err(Errno::STALE.into()), // it is removed
 			reply => reply.map(drop),
@@ -261,7 +267,7 @@ impl Stripes {
 		let layout = self.new_layout(wish)?;
 		let by_id = layout_path(FILES, &layout);
 		let flags = flags & !(open::NOFOLLOW | open::DIRECTORY) | open::CREATE | open::WRITE;
-		let request = Request::Open { dir: OWN_ROOT, flags, mode, path: by_id.clone() };
+		let request = Request::Open { dir: PEER_ROOT, flags, mode, path: by_id.clone() };
 		let Reply::Open { handle, .. } = self.ask_first(&request)? else { return mismatch() };
 		match self.lay_out(handle, &layout, dir, path) {
 			Ok(attr) => {
@@ -271,7 +277,7 @@ impl Stripes {
 				Ok((object, bare(attr)))
 			}
 			Err(trouble) => {
-				let _ = self.ask_first(&Request::Unlink { dir: OWN_ROOT, path: by_id });
+				let _ = self.ask_first(&Request::Unlink { dir: PEER_ROOT, path: by_id });
 				let _ = self.ask_first(&Request::Release { handle });
 				Err(trouble)
 			}

@@ -1,21 +1,22 @@
 //! What a server records of itself: a row for each request, once it is done, with the client's call that it serves.
 
 use std::ffi::{CStr, CString};
-use std::ops::Range;
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use fathom_record::{Caller, Purpose, Request as Row};
-use fathom_wire::number::{hint, limit, op, status};
-use fathom_wire::{Extent, Handle, Header, Hints, Request};
+use fathom_record::{Purpose, Request as Row};
+use fathom_wire::number::{hint, op, status};
+use fathom_wire::{Extent, Handle, Request};
 
 use crate::answers::request_path;
+use crate::callers::{caller_of, callers_of};
 use crate::client::{Doing, Pending};
+use crate::done::Done;
 use crate::files::Files;
 use crate::queue::Key;
-use crate::server::{Done, Server};
+use crate::server::Server;
 use crate::store::{Object, Store};
 use crate::workers::Work;
 
@@ -81,51 +82,6 @@ fn traced(op: u16) -> Option<u32> {
 		numbers
 	});
 	numbers.get(usize::from(op)).copied().flatten()
-}
-
-/// The client's call behind a request.
-pub fn caller_of(header: &Header, bytes: u64) -> Caller {
-	Caller { stream: header.call_stream, seq: header.call_seq, bytes }
-}
-
-/// Calls in the value of a hint.
-const CALLS: usize = limit::HINT as usize / CALL;
-/// Bytes of a call there.
-const CALL: usize = 24;
-/// Hints of calls in a request; those of a write that has more are left out.
-const MOST: usize = 60;
-/// Calls that a request between servers can name.
-pub const MOST_CALLERS: usize = CALLS * MOST;
-
-/// What another server's rows are to say of a request: what its file is known as, and that its data is put together of several
-/// calls' bytes.
-pub fn caller_hints(callers: &[Caller], known_as: Option<&CStr>) -> Hints {
-	let path = known_as.map(CStr::to_bytes).filter(|path| path.len() <= limit::HINT as usize);
-	let hints = carries(callers);
-	path.map_or_else(|| hints.clone(), |path| hints.clone().with(hint::KNOWN_AS, path))
-}
-
-fn carries(callers: &[Caller]) -> Hints {
-	let one = |c: &Caller| [c.stream, c.seq, c.bytes].map(u64::to_le_bytes).concat();
-	let values = callers.chunks(CALLS).take(MOST).map(|some| some.iter().flat_map(one).collect());
-	let several = callers.len() > 1;
-	Hints(values.filter(|_| several).map(|value| (hint::CARRIES, value)).collect())
-}
-
-/// The calls whose bytes these are of a write's data, in their order.
-pub fn callers_of(header: &Header, hints: &Hints, range: Range<u64>) -> Vec<Caller> {
-	let values = hints.0.iter().filter(|(key, _)| *key == hint::CARRIES).map(|(_, value)| value);
-	let number = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_le_bytes);
-	let one = |call: &[u8]| Caller {
-		stream: number(&call[..8]),
-		seq: number(&call[8..16]),
-		bytes: number(&call[16..]),
-	};
-	let callers: Vec<Caller> = values.flat_map(|value| value.chunks_exact(CALL).map(one)).collect();
-	match callers.is_empty() || range.is_empty() {
-		true => vec![caller_of(header, range.end - range.start)],
-		false => fathom_record::cut(&callers, range),
-	}
 }
 
 /// The path by which programs know the file that a request is about, where the store calls it otherwise: what another server
@@ -239,7 +195,7 @@ impl Server {
 		let keys: Vec<Key> = match done {
 			Done::Simple(key, ..) | Done::Partial(key, _) | Done::Size(_, key, _) => vec![*key],
 			Done::Read(key, ..) | Done::Synced(key, ..) | Done::Relayed(key, ..) => vec![*key],
-			Done::Called(key, _) => vec![*key],
+			Done::Called(key, _) | Done::FoundAgain(key, ..) => vec![*key],
 			Done::Written(_, pieces, _) => pieces.iter().map(|(piece, _)| piece.key).collect(),
 			Done::Journal(..) | Done::Journaled(..) | Done::Asked(..) => return,
 			Done::Resolved(question, _) => self.waiters(question),
@@ -260,17 +216,6 @@ impl Server {
 #[cfg(test)]
 mod tests {
 	use super::*;
-
-	#[test]
-	fn calls_of_a_write_are_told_to_another_server() {
-		let of = |seq| Caller { stream: 9, seq, bytes: 10 };
-		let header = Header { call_stream: 9, call_seq: 1, ..Header::default() };
-		assert_eq!(carries(&[of(1)]), Hints::default());
-		assert_eq!(callers_of(&header, &carries(&[of(1)]), 0..10), [of(1)]);
-		let all: Vec<Caller> = (0..100).map(of).collect();
-		assert_eq!(callers_of(&header, &carries(&all), 0..1000), all);
-		assert_eq!(callers_of(&header, &carries(&all), 450..470), all[45..47]);
-	}
 
 	#[test]
 	fn every_operation_has_a_row_in_the_trace() {

@@ -9,8 +9,8 @@ use rustix::io::Errno;
 
 use crate::peer::{Patience, Peer, Question, Response};
 use crate::portions::{FailedRanges, Portion, Stretch, by_stretch, write_portions};
-use crate::server::Trouble;
 use crate::stripes::{Striping, is_stale, is_synced, mismatch, unless_done};
+use crate::trouble::Trouble;
 
 type Result<T> = std::result::Result<T, Trouble>;
 

@@ -9,12 +9,16 @@ use fathom_wire::{Extent, Failed, Handle, Reply};
 use rustix::io::Errno;
 
 use crate::client::{Doing, Early, Pending, Writing};
+use crate::done::Done;
+use crate::limits::INLINE;
 use crate::portions::Stretch;
 use crate::pulls::is_pulled;
 use crate::queue::{Access, Key, Part, Piece, Run, runs};
-use crate::server::{Done, INLINE, Server, Trouble};
+use crate::server::Server;
 use crate::sieving;
-use crate::store::{Object, Store, errno_text};
+use crate::store::{Object, Store};
+use crate::trouble::Trouble;
+use crate::trouble::errno_text;
 
 impl Server {
 	pub fn begin_write(

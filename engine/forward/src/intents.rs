@@ -1,0 +1,260 @@
+//! Changes of names that must not be done twice. What is about to be done is written down, and if it fails, how: a server
+//! that was killed in between knows when it is asked again whether what it finds was done by that very request.
+
+use std::collections::{HashMap, VecDeque};
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::BorrowedFd;
+use std::os::unix::fs::FileExt;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use fathom_wire::number::limit;
+use fathom_wire::{Attr, Time};
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::Map;
+use crate::journal::{own_directory, own_file};
+use crate::queue::Key;
+use crate::trouble::Trouble;
+
+/// In the server's own directory: records in places that are used again once nobody can ask.
+const NAME: &str = "names";
+/// Bytes of a record: client, seq, seconds and nanoseconds of when it began, errno, number of what is moved, checksum.
+const RECORD: usize = 48;
+/// Seconds that somebody may come and ask again.
+const ASKED_FOR: i64 = 3600;
+
+/// What is known of a request of before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Record {
+	key: Key,
+	began: (i64, u32),
+	/// Why it was not done; 0: it may have been.
+	errno: u32,
+	/// Inode of what is moved, where that matters.
+	pub moved: u64,
+}
+
+impl Record {
+	fn bytes(&self) -> [u8; RECORD] {
+		let mut bytes = [0; RECORD];
+		bytes[0..8].copy_from_slice(&self.key.0.to_le_bytes());
+		bytes[8..16].copy_from_slice(&self.key.1.to_le_bytes());
+		bytes[16..24].copy_from_slice(&self.began.0.to_le_bytes());
+		bytes[24..28].copy_from_slice(&self.began.1.to_le_bytes());
+		bytes[28..32].copy_from_slice(&self.errno.to_le_bytes());
+		bytes[32..40].copy_from_slice(&self.moved.to_le_bytes());
+		let crc = crc32c::crc32c(&bytes[..40]);
+		bytes[40..44].copy_from_slice(&crc.to_le_bytes());
+		bytes
+	}
+
+	/// None: it was cut off, or there never was one.
+	fn parse(bytes: &[u8]) -> Option<Record> {
+		let u64_at = |at: usize| Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
+		let u32_at = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
+		let key = (u64_at(0)?, u64_at(8)?);
+		let began = (u64_at(16)? as i64, u32_at(24)?);
+		let is_whole = key.0 != 0 && u32_at(40)? == crc32c::crc32c(&bytes[..40]);
+		is_whole.then_some(Record { key, began, errno: u32_at(28)?, moved: u64_at(32)? })
+	}
+}
+
+/// The kernel dates files by this clock.
+fn now() -> (i64, u32) {
+	let now = clock_gettime(ClockId::RealtimeCoarse);
+	(now.tv_sec, now.tv_nsec as u32)
+}
+
+/// Places for records.
+#[derive(Default)]
+struct Places {
+	free: Vec<u64>,
+	next: u64,
+	/// By client, in order of seq.
+	used: HashMap<u64, VecDeque<(u64, u64)>>,
+}
+
+impl Places {
+	/// One for a request; those of the client's that cannot be asked for again are free.
+	fn take(&mut self, (client, seq): Key) -> u64 {
+		let used = self.used.entry(client).or_default();
+		let oldest = seq.saturating_sub(u64::from(limit::WINDOW));
+		while let Some((_, place)) = used.pop_front_if(|(seq, _)| *seq < oldest) {
+			self.free.push(place);
+		}
+		let place = self.free.pop().unwrap_or_else(|| {
+			self.next += 1;
+			self.next - 1
+		});
+		used.push_back((seq, place));
+		place
+	}
+}
+
+pub struct Intents {
+	/// Made when it is needed.
+	file: OnceLock<File>,
+	root: std::os::fd::OwnedFd,
+	before: Map<Key, (Record, u64)>,
+	places: Mutex<Places>,
+	started: (i64, u32),
+}
+
+impl Intents {
+	pub fn open(root: BorrowedFd<'_>) -> Result<Intents, Errno> {
+		let (mut bytes, started) = (Vec::new(), now());
+		let file = own_directory(&root, false).and_then(|own| own_file(&own, NAME, OFlags::RDWR));
+		if let Ok(mut file) = file {
+			let _ = file.read_to_end(&mut bytes);
+		}
+		let mut places = Places { next: (bytes.len() / RECORD) as u64, ..Places::default() };
+		let mut before: Map<Key, (Record, u64)> = Map::default();
+		for (place, record) in (0u64..).zip(bytes.chunks_exact(RECORD).map(Record::parse)) {
+			match record.filter(|record| started.0 - record.began.0 < ASKED_FOR) {
+				Some(record) => drop(before.insert(record.key, (record, place))),
+				None => places.free.push(place),
+			}
+		}
+		let root = rustix::io::fcntl_dupfd_cloexec(root, 0)?;
+		Ok(Intents { file: OnceLock::new(), root, before, places: Mutex::new(places), started })
+	}
+
+	/// A request that changes names begins; `again`: it may have been asked before.
+	pub fn begin(self: &Arc<Intents>, key: Key, again: bool) -> Intent {
+		let before = self.before.get(&key).filter(|_| again).copied();
+		let place = before.map(|(_, place)| place);
+		let place = place.or_else(|| self.places.lock().ok().map(|mut places| places.take(key)));
+		let (intents, before) = (self.clone(), before.map(|(record, _)| record));
+		let record = Record { key, began: now(), errno: 0, moved: 0 };
+		Intent {
+			intents,
+			place: place.unwrap_or_default(),
+			record: before.unwrap_or(record),
+			before,
+		}
+	}
+
+	/// A client that is gone asks for nothing again.
+	pub fn forget(&self, client: u64) {
+		if let Ok(mut places) = self.places.lock()
+			&& let Some(used) = places.used.remove(&client)
+		{
+			places.free.extend(used.into_iter().map(|(_, place)| place));
+		}
+	}
+
+	fn file(&self) -> Option<&File> {
+		if self.file.get().is_none() {
+			let flags = OFlags::RDWR | OFlags::CREATE;
+			let opened =
+				own_directory(&self.root, true).and_then(|own| own_file(&own, NAME, flags));
+			let _ = self.file.set(opened.ok()?);
+		}
+		self.file.get()
+	}
+}
+
+/// One change of names.
+pub struct Intent {
+	intents: Arc<Intents>,
+	place: u64,
+	record: Record,
+	before: Option<Record>,
+}
+
+impl Intent {
+	fn write(&self) {
+		if let Some(file) = self.intents.file() {
+			let _ = file.write_all_at(&self.record.bytes(), self.place * RECORD as u64);
+		}
+	}
+
+	/// Does it, unless it was done or refused before. `moved`: the inode of what goes elsewhere. `done`: what is said of one
+	/// that was done before, by what was found in its way.
+	pub fn once<T>(
+		mut self,
+		moved: Option<u64>,
+		act: impl FnOnce() -> Result<T, Trouble>,
+		done: impl FnOnce(&Intent, Errno) -> Option<T>,
+	) -> Result<T, Trouble> {
+		match self.before {
+			Some(before) if before.errno != 0 => {
+				return Err(Errno::from_raw_os_error(before.errno as i32).into());
+			}
+			Some(_) => {}
+			None => {
+				self.record.moved = moved.unwrap_or_default();
+				self.write();
+			}
+		}
+		let trouble = match act() {
+			Ok(result) => return Ok(result),
+			Err(trouble) => trouble,
+		};
+		if self.before.is_some()
+			&& let Some(result) = done(&self, trouble.errno)
+		{
+			return Ok(result);
+		}
+		self.record.errno = trouble.status();
+		self.write();
+		Err(trouble)
+	}
+
+	/// It was asked before, and what is moved had that inode.
+	pub fn moved_before(&self) -> Option<u64> {
+		self.before.map(|before| before.moved)
+	}
+
+	/// What has these attributes may be what it made before: it is not older than the request, nor younger than this server.
+	pub fn made(&self, attr: &Attr) -> bool {
+		let Time { seconds, nanoseconds } = attr.birth;
+		let born = (seconds, nanoseconds);
+		born == (0, 0) || (self.record.began <= born && born <= self.intents.started)
+	}
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+	use super::*;
+	use std::os::fd::AsFd;
+
+	#[test]
+	fn a_record_that_is_cut_off_is_none() {
+		let record = Record { key: (7, 9), began: (1 << 40, 5), errno: 17, moved: 3 };
+		let bytes = record.bytes();
+		assert_eq!(Record::parse(&bytes), Some(record));
+		assert!((0..44).all(|end| Record::parse(&bytes[..end]).is_none()));
+		assert_eq!(Record::parse(&[0; RECORD]), None);
+	}
+
+	#[test]
+	fn what_was_refused_is_refused_again_and_what_was_done_is_not_done_again() {
+		let place = std::env::temp_dir().join(format!("fathom-intents-{}", std::process::id()));
+		std::fs::create_dir_all(&place).unwrap();
+		let root = File::open(&place).unwrap();
+		let exists = || Err::<u32, Trouble>(Errno::EXIST.into());
+		let first = Arc::new(Intents::open(root.as_fd()).unwrap());
+		assert!(first.begin((1, 1), false).once(None, || Ok(1), |_, _| None).is_ok());
+		assert!(first.begin((1, 2), false).once(None, exists, |_, _| Some(9)).is_err());
+		let next = Arc::new(Intents::open(root.as_fd()).unwrap());
+		let again = |seq| next.begin((1, seq), true);
+		assert_eq!(again(1).once(None, exists, |_, _| Some(2)).unwrap(), 2);
+		assert!(again(2).once(None, || Ok(1), |_, _| Some(9)).is_err());
+		assert!(again(3).once(None, exists, |_, _| Some(9)).is_err());
+		std::fs::remove_dir_all(&place).unwrap();
+	}
+
+	#[test]
+	fn places_are_used_again() {
+		let mut places = Places::default();
+		for seq in 0..10_000 {
+			places.take((1, seq));
+		}
+		assert!(places.next <= u64::from(limit::WINDOW) + 2);
+	}
+}

@@ -1,0 +1,35 @@
+//! Why something was not done: an errno, and words for who asked.
+
+use std::io;
+
+use rustix::io::Errno;
+
+/// Why something was not done.
+#[derive(Debug, Clone)]
+pub struct Trouble {
+	pub errno: Errno,
+	pub why: String,
+	/// Another server was asked again after a connection was lost: it may have been done before.
+	pub again: bool,
+}
+
+impl Trouble {
+	pub fn new(errno: Errno, why: String) -> Trouble {
+		Trouble { errno, why, again: false }
+	}
+
+	pub fn status(&self) -> u32 {
+		self.errno.raw_os_error() as u32
+	}
+}
+
+impl From<Errno> for Trouble {
+	fn from(errno: Errno) -> Trouble {
+		Trouble::new(errno, errno_text(errno))
+	}
+}
+
+/// An errno as `io::Error` says it.
+pub fn errno_text(errno: Errno) -> String {
+	io::Error::from(errno).to_string()
+}
