@@ -1,7 +1,8 @@
 /** A made-up run of 64 ranks, two layers, one planted write of 900 ms at rank 37: answers as a server gives them. */
-import type { AccountAnswer, Column, Finding, FindingsAnswer, Levels, Overview, Runs, Strips, Table, Unit } from "../src/source";
+import type { AccountAnswer, AccountShare, Column, Finding, FindingsAnswer, Levels, Overview, Runs, Strips, Table, Unit } from "../src/source";
 
 export const RUN = "made";
+const FILE = "/scratch/<b>out</b>.h5";
 export const SLOW = "1099511627777";
 const RANKS = 64;
 const BINS = 256;
@@ -31,8 +32,11 @@ export const runs: Runs = {
 			coverage: 1,
 			lanes: RANKS,
 			layers: ["hdf5", "mpiio", "posix"],
+			"own layer": "mpiio",
 			"layers of all": ["hdf5", "mpiio", "posix"],
 			command: "mpiexec -n 64 ./app <b>&amp; 'quoted'",
+			program: "app",
+			form: { program: "./app", arguments: "<b>&amp;", mpi: "mpich", ranks: "64", nodes: "2" },
 			"in part": [],
 			"left out": null,
 		},
@@ -49,7 +53,8 @@ const rules: Finding[] = [
 		sure: 0.8,
 		sentence: "108,000 writes of 8 KiB; larger ones would have taken 1.4 s less of the slowest rank.",
 		advice: "Collective buffering: romio_cb_write = enable.",
-		evidence: [SLOW],
+		proof: "fathom tune s3d --try cb_write=enable",
+		evidence: [[SLOW, "pwrite, rank 37, 900 ms"]],
 		sites: ["/home/u/<script>alert(1)</script>/app.c:120 checkpoint"],
 		selection: { ops: "posix:pwrite" },
 		screen: "heat",
@@ -64,6 +69,7 @@ const rules: Finding[] = [
 		sure: 1,
 		sentence: "3 opens failed.",
 		advice: "Look at the paths.",
+		proof: null,
 		evidence: [],
 		sites: [],
 		selection: {},
@@ -74,16 +80,23 @@ const rules: Finding[] = [
 
 const findings: FindingsAnswer = { asked: 40, findings: rules, "not asked": ["Not asked, this run has no samples: loaded-node"] };
 
+function accountShare(which: AccountShare["which"], process: number, causes: Record<string, number>): AccountShare {
+	const seconds = Object.values(causes).reduce((sum, one) => sum + one, 0);
+	const parts = Object.entries({ ...causes, "not in I/O": 8 - seconds }).map(([cause, took]) => ({ cause, seconds: took }));
+	return { which, process, label: `rank ${process}`, title: `${which} process, rank ${process}: ${seconds} s in I/O`, seconds, causes, parts };
+}
+
 export const account: AccountAnswer = {
 	seconds: 8,
+	width: 8,
 	causes: [
 		["names", "opens, closes, stats, removals"],
 		["requests", "requests beyond their bytes"],
 		["transfer", "the bytes asked for"],
 	],
 	processes: [
-		{ which: "slowest", process: 37, label: "rank 37", seconds: 3.3, causes: { names: 0.3, requests: 2, transfer: 1 } },
-		{ which: "median", process: 5, label: "rank 5", seconds: 2.1, causes: { names: 0.1, requests: 1, transfer: 1 } },
+		accountShare("slowest", 37, { requests: 2, transfer: 1, names: 0.3 }),
+		accountShare("median", 5, { requests: 1, transfer: 1, names: 0.1 }),
 	],
 	prices: ["this run's own accesses"],
 	table: table({ process: "count", rank: "count", cause: "text", time: "ns", share: "share" }, [[37, 37, "requests", 2 * SECOND, 0.25]]),
@@ -185,11 +198,11 @@ export function tile(z: number, x: number): string {
 /** Three calls of each lane, one inside the other. */
 export function strips(lanes: number[]): Strips {
 	const spans = table(
-		{ lane: "lane", depth: "count", call: "call", layer: "text", op: "text", start: "ns", duration: "ns" },
+		{ lane: "lane", depth: "count", call: "call", layer: "text", op: "text", kind: "text", start: "ns", duration: "ns", bytes: "bytes", path: "text" },
 		lanes.flatMap((lane) => [
-			[lane, 0, String(1000 + lane), "hdf5", "H5Dwrite", 2 * SECOND, SECOND],
-			[lane, 1, String(2000 + lane), "mpiio", "MPI_File_write_all", 2.1 * SECOND, 0.8 * SECOND],
-			[lane, 2, lane === 37 ? SLOW : String(3000 + lane), "posix", "pwrite", lane === 37 ? 3.1 * SECOND : 2.3 * SECOND, lane === 37 ? 0.9 * SECOND : 0.3 * SECOND],
+			[lane, 0, String(1000 + lane), "hdf5", "H5Dwrite", "write", 2 * SECOND, SECOND, 1 << 20, FILE],
+			[lane, 1, String(2000 + lane), "mpiio", "MPI_File_write_all", "write", 2.1 * SECOND, 0.8 * SECOND, 1 << 20, FILE],
+			[lane, 2, lane === 37 ? SLOW : String(3000 + lane), "posix", "pwrite", "write", lane === 37 ? 3.1 * SECOND : 2.3 * SECOND, lane === 37 ? 0.9 * SECOND : 0.3 * SECOND, 8192, FILE],
 		]),
 	);
 	return { spans, bins: null, limit: 20_000 };

@@ -140,6 +140,16 @@ test("canvas text is inked for the theme, which axe cannot see", async () => {
 	expect(brightest["dark"]).toBeGreaterThan(150);
 });
 
+test("a finding says what to do, the command that proves it, and its calls by name", async () => {
+	const { page } = await on("overview");
+	const first = page.locator(".worst ol > li").first();
+	expect(await first.innerText()).toContain("Do Collective buffering");
+	expect(await first.locator(".proof code").innerText()).toBe("fathom tune s3d --try cb_write=enable");
+	await first.locator("details summary").first().click();
+	await first.getByRole("link", { name: "pwrite, rank 37, 900 ms" }).click();
+	await expect.poll(() => page.url()).toContain(`call=${SLOW}`);
+});
+
 test("a brush selects on all screens, Back takes it away, a copied address shows the same", async () => {
 	const { page } = await on("heat");
 	const box = (await page.locator("canvas.above").boundingBox())!;

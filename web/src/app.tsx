@@ -1,9 +1,10 @@
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
+import { copy } from "./parts/copy";
 import { Header } from "./parts/header";
 import { Help, openHelp } from "./parts/help";
 import { Failed, Loading, Newer } from "./parts/notice";
-import { say, LiveRegion } from "./parts/say";
+import { LiveRegion } from "./parts/say";
 import { Running } from "./parts/running";
 import { Selected } from "./parts/selected";
 import type { Run, Runs } from "./source";
@@ -110,13 +111,6 @@ function skip(event: Event): void {
 	document.getElementById("main")?.focus();
 }
 
-function copyAddress(): void {
-	navigator.clipboard.writeText(location.href).then(
-		() => say("Address copied"),
-		() => say("The browser does not let this page copy; the address bar has the same"),
-	);
-}
-
 function openExport(): void {
 	document.querySelector<HTMLElement>("main .export > summary")?.click();
 }
@@ -125,7 +119,7 @@ function pageKeys(): () => void {
 	return bindKeys([
 		{ key: "?", says: "list of keys", run: openHelp },
 		{ key: "Backspace", says: "back", run: () => history.back() },
-		{ key: "L", says: "copy the address of this view", run: copyAddress },
+		{ key: "L", says: "copy the address of this view", run: () => copy(location.href, "Address") },
 		{ key: "E", says: "export", run: openExport },
 		...screensOf(isReport(), 2).map((screen) => ({ key: screen.key, says: screen.title, run: () => go(screen.name) })),
 	]);

@@ -16,4 +16,5 @@ effect(() => {
 });
 addEventListener("keydown", pressed);
 const root = document.getElementById("fathom");
+root?.replaceChildren(); // a report's first screen for who runs no script
 if (root) render(<App />, root);

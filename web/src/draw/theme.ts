@@ -3,6 +3,7 @@ import { computed, signal } from "@preact/signals";
 import { given } from "../state/state";
 import { CAUSES, type Texture } from "./causes";
 import { LAYERS } from "./layers";
+import { RAMP, onRamp } from "./ramp";
 
 export interface Palette {
 	name: "light" | "dark" | "forced";
@@ -12,7 +13,7 @@ export interface Palette {
 	line: string;
 	mark: string;
 	select: string;
-	/** From little to much; every step has 3:1 against the background. */
+	/** From little to much. */
 	heat: string[];
 	layers: Record<string, string>;
 	causes: Record<string, string>;
@@ -33,7 +34,7 @@ const LIGHT: Palette = {
 	line: "#d0d7de",
 	mark: "#b3261e",
 	select: "#0b57d0",
-	heat: ["#1f9e89", "#26828e", "#31688e", "#3e4989", "#482878", "#440154"],
+	heat: RAMP.onWhite,
 	layers: ON_WHITE,
 	causes: CAUSES_ON_WHITE,
 	other: "#767676",
@@ -47,7 +48,7 @@ const DARK: Palette = {
 	line: "#3a424d",
 	mark: "#ff8a80",
 	select: "#8ab4f8",
-	heat: ["#39769e", "#26828e", "#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725"],
+	heat: RAMP.onBlack,
 	layers: ON_BLACK,
 	causes: CAUSES_ON_BLACK,
 	other: "#9aa0a6",
@@ -84,10 +85,7 @@ export const COMMUNICATION = "communication";
 
 /** Colour of a share 0..1 of a sequential scale, one of `heatSteps`. */
 export function heat(palette: Palette, share: number): string {
-	const last = palette.heat.length - 1;
-	const at = Math.max(0, Math.min(1, share)) * last;
-	const low = Math.min(Math.floor(at), last - 1);
-	return mix(palette.heat[low] ?? "#888888", palette.heat[low + 1] ?? "#888888", at - low);
+	return onRamp(palette.heat, share);
 }
 
 export function layerColour(palette: Palette, layer: string): string {
@@ -100,21 +98,6 @@ export function causeColour(palette: Palette, cause: string): string {
 
 export function causeTexture(cause: string): Texture {
 	return CAUSES[cause]?.texture ?? "full";
-}
-
-function mix(a: string, b: string, share: number): string {
-	const [from, to] = [channels(a), channels(b)];
-	const mixed = from.reduce((all, one, at) => all * 256 + Math.round(one + ((to[at] ?? one) - one) * share), 1);
-	return `#${mixed.toString(16).slice(1)}`;
-}
-
-const CHANNELS = new Map<string, number[]>();
-
-/** Red, green and blue of #rrggbb; a picture asks for those of a few colours thousands of times. */
-function channels(colour: string): number[] {
-	const known = CHANNELS.get(colour) ?? [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
-	CHANNELS.set(colour, known);
-	return known;
 }
 
 /** WCAG's contrast of two colours #rrggbb. */

@@ -23,6 +23,7 @@ export interface Gestures {
 	onPress?: (at: Point) => void;
 	onBrush?: (brush: Brush, ended: boolean) => void;
 	onDouble?: (at: Point) => void;
+	/** A wheel turned over the picture: the page does not scroll meanwhile. */
 	onWheel?: (at: Point, event: WheelEvent) => void;
 	/** True when the key was used. */
 	onKey?: (event: KeyboardEvent) => boolean;
@@ -39,6 +40,8 @@ export interface FigureProps extends Gestures {
 	label: string;
 	height: number;
 	paint: Paint;
+	/** What is told beside the mouse. */
+	tip?: { at: Point; says: ComponentChildren } | null;
 	/** Cursor, brush, hover: drawn above the picture, and in no export. */
 	over?: Paint;
 	table?: () => Table;
@@ -97,6 +100,7 @@ export function Figure(props: FigureProps): JSX.Element {
 			</figcaption>
 			<div class="picture" ref={attach} style={{ height: `${height}px` }}>
 				{width > 0 && <Canvases {...props} width={width} />}
+				{props.tip && <Tip {...props.tip} width={width} height={height} />}
 			</div>
 			{children}
 			{table && <Behind {...props} make={table} />}
@@ -126,11 +130,22 @@ function Canvases(props: FigureProps & { width: number }): JSX.Element {
 	);
 }
 
+/** Beside the mouse, on the side where there is room. */
+function Tip({ at, says, width, height }: NonNullable<FigureProps["tip"]> & { width: number; height: number }): JSX.Element {
+	const across = at.x > width / 2 ? { right: `${width - at.x + 12}px` } : { left: `${at.x + 12}px` };
+	const down = at.y > height - 110 ? { bottom: `${height - at.y + 12}px` } : { top: `${at.y + 14}px` };
+	return (
+		<div class="tip" aria-hidden="true" style={{ ...across, ...down }}>
+			{says}
+		</div>
+	);
+}
+
 const DRAG = 4; // pixels a hand moves without meaning to
 
-type Handlers = Pick<JSX.IntrinsicElements["canvas"], "onPointerDown" | "onPointerMove" | "onPointerUp" | "onPointerLeave" | "onPointerCancel" | "onDblClick" | "onKeyDown" | "onFocus">;
+type Handlers = Pick<JSX.IntrinsicElements["canvas"], "onPointerDown" | "onPointerMove" | "onPointerUp" | "onPointerLeave" | "onPointerCancel" | "onWheel" | "onDblClick" | "onKeyDown" | "onFocus">;
 
-function useGestures({ onHover, onPress, onBrush, onDouble, onKey, onFocus }: Gestures): Handlers {
+function useGestures({ onHover, onPress, onBrush, onDouble, onWheel, onKey, onFocus }: Gestures): Handlers {
 	const down = useRef<Point | null>(null);
 	const at = (event: { clientX: number; clientY: number; currentTarget: HTMLCanvasElement }): Point => {
 		const box = event.currentTarget.getBoundingClientRect();
@@ -157,6 +172,12 @@ function useGestures({ onHover, onPress, onBrush, onDouble, onKey, onFocus }: Ge
 		onPointerCancel: () => (down.current = null),
 		onPointerLeave: () => onHover?.(null),
 		onDblClick: (event) => onDouble?.(at(event)),
+		...(onWheel && {
+			onWheel: (event) => {
+				event.preventDefault();
+				onWheel(at(event), event);
+			},
+		}),
 		onKeyDown: (event) => {
 			if (onKey?.(event)) event.preventDefault();
 		},

@@ -30,7 +30,9 @@ export function Help(): JSX.Element {
 					))}
 				</dl>
 			)}
-			<p>Drag in a picture: filter all screens. Shift and drag: zoom. Double click: out. A picture that has the focus is walked with the arrow keys.</p>
+			<p>Heat map: drag filters all screens, Shift and drag zooms, double click zooms out.</p>
+			<p>Timeline: the wheel zooms at the mouse, drag moves, Shift and drag filters all screens, click selects a call, double click zooms to it. A click on a name pins its row.</p>
+			<p>A picture that has the focus is walked with the arrow keys.</p>
 			<form method="dialog">
 				<button type="submit">Close</button>
 			</form>

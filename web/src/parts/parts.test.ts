@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { csv } from "./csv";
-import { sorted } from "./table";
+import { OF_CALLS, shownOf, singular, sorted } from "./table";
 
 test("CSV: raw values, units in the head, quotes doubled, no formulas", () => {
 	const columns = [
@@ -20,4 +20,22 @@ test("a table sorts numbers as numbers, and what is not known comes last either 
 	const rows = [[9], [null], [10], [1]];
 	expect(sorted(rows, { column: 0, down: false })).toEqual([[1], [9], [10], [null]]);
 	expect(sorted(rows, { column: 0, down: true })).toEqual([[10], [9], [1], [null]]);
+});
+
+test("a table of calls begins with the function, and a server that is the same in all rows is not told", () => {
+	const of = (servers: (string | null)[]): { columns: { name: string; unit: "text" }[]; rows: (string | null)[][]; total: number; sql: string; note: null } => ({
+		columns: ["call", "op", "server"].map((name) => ({ name, unit: "text" as const })),
+		rows: servers.map((server, at) => [String(at), "pwrite", server]),
+		total: 2,
+		sql: "",
+		note: null,
+	});
+	expect(shownOf(of(["/", "/"]), OF_CALLS)).toEqual([1, 0]);
+	expect(shownOf(of([null, null]), undefined)).toEqual([0, 1]);
+	expect(shownOf({ ...of([]), columns: [{ name: "server", unit: "text" as const }], rows: [["/"]] }, undefined)).toEqual([0]);
+	expect(shownOf(of(["nfs1", "nfs2"]), OF_CALLS)).toEqual([1, 2, 0]);
+});
+
+test("one is not counted in many", () => {
+	expect(["servers", "quantities", "processes", "settings that differ"].map(singular)).toEqual(["server", "quantity", "process", "settings that differ"]);
 });

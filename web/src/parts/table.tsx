@@ -13,7 +13,7 @@ import { Empty } from "./notice";
 const PAGE = 20;
 const ONE_LINE = 24; // letters: words and ids are not broken
 /** Of a table of calls: the rest is in its exports, and of each call in the call explorer. */
-export const OF_CALLS = ["call", "lane", "layer", "op", "start", "duration", "exclusive", "bytes", "path", "server"] as const;
+export const OF_CALLS = ["op", "lane", "layer", "start", "duration", "exclusive", "bytes", "path", "server", "call"] as const;
 
 export interface Order {
 	column: number;
@@ -83,16 +83,23 @@ export function DataTable(props: Props): JSX.Element {
 	);
 }
 
-/** Where the columns that are shown stand in a row. */
-function shownOf(table: Table, names: readonly string[] | undefined): number[] {
+/** Where the columns that are shown stand in a row: a server that is the same in all rows, or not known, is none but in a table of servers. */
+export function shownOf(table: Table, names: readonly string[] | undefined): number[] {
 	const all = table.columns.map((one) => one.name);
-	return names ? names.map((one) => all.indexOf(one)).filter((at) => at >= 0) : [...all.keys()];
+	const shown = names ? names.map((one) => all.indexOf(one)).filter((at) => at >= 0) : [...all.keys()];
+	const tells = (at: number): boolean => at === 0 || all[at] !== "server" || new Set(table.rows.map((row) => row[at] ?? null).filter((one) => one !== null)).size > 1;
+	return shown.filter(tells);
 }
 
 function counted(from: number, to: number, rows: number, total: number, what: string): string {
 	const shown = rows > to - from ? `${(from + 1).toLocaleString("en-US")}–${to.toLocaleString("en-US")} of ` : "";
 	const folded = total > rows ? ` (of ${total.toLocaleString("en-US")}; the rest is not shown)` : "";
-	return `${shown}${rows.toLocaleString("en-US")} ${what}${folded}`;
+	return `${shown}${rows.toLocaleString("en-US")} ${rows === 1 ? singular(what) : what}${folded}`;
+}
+
+/** Of the words that tables count in. */
+export function singular(words: string): string {
+	return words.replace(/ies$/, "y").replace(/sses$/, "ss").replace(/([^s])s$/, "$1");
 }
 
 function Pager({ from, page, rows, go }: { from: number; page: number; rows: number; go: (first: number) => void }): JSX.Element {
@@ -158,13 +165,22 @@ function Body({ table, rows, shown, onOpen, text, selected }: Props & { rows: Ce
 						const content = text?.(column, row[at] ?? null, row) ?? format(row[at], column.unit);
 						return (
 							<td key={column.name} class={numeric(column.unit) ? "number" : content.length <= ONE_LINE ? "whole" : ""}>
-								{content}
+								{column.unit === "call" && typeof row[at] === "string" ? <OpenCall call={content} /> : content}
 							</td>
 						);
 					})}
 				</tr>
 			))}
 		</tbody>
+	);
+}
+
+/** Nobody knows a call by its number; exports have it. */
+function OpenCall({ call }: { call: string }): JSX.Element {
+	return (
+		<a href={address("call", { call })} title={`call ${call}`} onClick={(event) => event.stopPropagation()}>
+			open
+		</a>
 	);
 }
 

@@ -30,9 +30,15 @@ export interface Run {
 	coverage: number;
 	lanes: number;
 	layers: string[];
+	/** The one by which the program itself spent most of its I/O time. */
+	"own layer": string | null;
 	/** With what is a run-time's. */
 	"layers of all": string[];
 	command: string;
+	/** Name of the program that the launcher started. */
+	program: string;
+	/** Fields of the form that would record it again (screen Set up). */
+	form: Record<string, string>;
 	/** Of which ranks or files less is known than of others: a sentence each. */
 	"in part": string[];
 	/** What is not the program's but a run-time's; null: nothing. */
@@ -84,7 +90,10 @@ export interface Finding {
 	sure: number;
 	sentence: string;
 	advice: string;
-	evidence: string[];
+	/** The command that shows it; null where no setting would. */
+	proof: string | null;
+	/** Calls that it stands on, each with its name: function, rank, time. */
+	evidence: [string, string][];
 	sites: string[];
 	selection: Record<string, string>;
 	screen: string;
@@ -103,16 +112,27 @@ export interface AccountShare {
 	which: "slowest" | "median";
 	process: number;
 	label: string;
+	/** Above its bar: whose it is, and how much of the run was I/O. */
+	title: string;
 	seconds: number;
 	/** Seconds of each cause that has any. */
 	causes: Record<string, number>;
+	/** Of its bar from left to right: little causes together, and what was no I/O. */
+	parts: AccountPart[];
+}
+
+export interface AccountPart {
+	cause: string;
+	seconds: number;
 }
 
 /** Where the run's time went. */
 export interface AccountAnswer {
 	/** Of the run. */
 	seconds: number;
-	/** Each cause, and what it is. */
+	/** Seconds of a bar's whole width: of a process whose threads did I/O at once, more than the run's. */
+	width: number;
+	/** Each part of a bar, and what it is. */
 	causes: [string, string][];
 	/** None: no I/O call was timed, as the table's note says. */
 	processes: AccountShare[];

@@ -10,8 +10,8 @@ export function changesHeight(all: Change[]): number {
 	return TOP + all.length * ROW + 2;
 }
 
-/** To the right what takes longer in B, to the left what takes less; sign and side say it, not the colour alone. */
-export function paintChanges(all: Change[]): (ink: Ink, box: Box, palette: Palette) => void {
+/** To the right what takes longer in the other run, to the left what takes less; sign and side say it, not the colour alone. */
+export function paintChanges(all: Change[], other: string): (ink: Ink, box: Box, palette: Palette) => void {
 	const most = Math.max(...all.map((one) => Math.abs(one.difference)), 1e-12);
 	return (ink, box, palette) => {
 		const names = Math.min(box.width * 0.36, Math.max(80, ...all.map((one) => one.name.length * 7 + 10)));
@@ -22,9 +22,9 @@ export function paintChanges(all: Change[]): (ink: Ink, box: Box, palette: Palet
 		ink.font = SMALL;
 		ink.fillStyle = palette.quiet;
 		ink.textAlign = "right";
-		ink.fillText("less in B", middle - 6, 10);
+		ink.fillText(fit(`less in ${other}`, half - 8), middle - 6, 10);
 		ink.textAlign = "left";
-		ink.fillText("more in B", middle + 6, 10);
+		ink.fillText(fit(`more in ${other}`, half - 8), middle + 6, 10);
 		all.forEach((one, row) => bar(ink, palette, one, { top: TOP + row * ROW, names, middle, room, most }));
 		ink.strokeStyle = palette.line;
 		ink.lineWidth = 1;

@@ -3,7 +3,7 @@ import { byteAxis, laneAxis, multiples, timeAxis, type Bins } from "../../draw/a
 import type { CellMap } from "../../draw/cells";
 import { layerColour, type Palette } from "../../draw/theme";
 import type { Track } from "../../draw/tracks";
-import { size } from "../../draw/units";
+import { size, time } from "../../draw/units";
 import { column, numbers, records, type Cell, type Parameters, type Table } from "../../source";
 import { laneWord, lanesWord } from "../../state/lanes";
 
@@ -12,7 +12,7 @@ export interface FilesAnswer {
 	table: Table;
 }
 
-export const ORDERS = ["by rank", "by file"] as const;
+export const ORDERS = ["by file", "by rank"] as const;
 export type Order = (typeof ORDERS)[number];
 export const PAGE = 20; // rows of a node on the page at a time
 
@@ -55,14 +55,14 @@ export function children(node: Node, order: Order, { table, under }: FilesAnswer
 
 function row(by: "rank" | "file" | "op" | "call", one: Record<string, Cell>, { narrows }: Node, under: string): Partial<Node> & { kind: Kind; label: string } {
 	if (by === "rank") return { kind: "rank", label: String(one["label"]), narrows: { ...narrows, lanes: String(one["lane"]) } };
-	if (by === "call") return { kind: "call", label: `${String(one["op"])} ${String(one["call"])}`, call: String(one["call"]), values: ofCall(one) };
+	if (by === "call") return { kind: "call", label: `${String(one["op"])} at ${time(Number(one["start"]))}`, call: String(one["call"]), values: ofCall(one) };
 	if (by === "op") {
 		const [layer, op] = [String(one["layer"]), String(one["op"])];
 		return { kind: "op", label: `${layer}:${op}`, narrows: { ...narrows, ops: `${encodeURIComponent(layer)}:${encodeURIComponent(op)}` }, values: ofOp(one) };
 	}
 	const path = String(one["path"]);
 	const label = path.startsWith(under) && path.length > under.length ? path.slice(under.length) : path;
-	if (one["file"] === null) return { kind: "folder", label: `${label} (${String(one["files"])} files)`, under: path };
+	if (one["file"] === null) return { kind: "folder", label: `${label} (${String(one["files"])} ${one["files"] === 1 ? "file" : "files"})`, under: path };
 	return { kind: "file", label: narrows["under"] ? label : path, file: Number(one["file"]), narrows: { ...narrows, files: String(one["file"]) } };
 }
 

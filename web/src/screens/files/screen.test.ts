@@ -24,7 +24,8 @@ test("job, rank, file, operation, call: each step narrows what is asked", () => 
 	expect(below(op, "by rank")).toMatchObject({ by: "call", lanes: "3", files: "7", ops: "posix:pwrite" });
 	expect(op.values).toMatchObject({ read: null, written: 100 });
 	expect(folder.label).toBe("out/ (40 files)");
-	const [call] = children(op, "by rank", { under: "/", table: table(["call", "op", "bytes", "duration"], [["18446744073709551615", "pwrite", 100, 4]]) });
+	const [call] = children(op, "by rank", { under: "/", table: table(["call", "op", "start", "bytes", "duration"], [["18446744073709551615", "pwrite", 3e9, 100, 4]]) });
+	expect(call?.label).toBe("pwrite at 3 s");
 	expect([call?.call, call && below(call, "by rank")]).toEqual(["18446744073709551615", null]);
 });
 

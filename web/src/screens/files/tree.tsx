@@ -33,10 +33,11 @@ function Below({ node, order }: { node: Node; order: Order }): JSX.Element {
 }
 
 function List({ node, order, files }: { node: Node; order: Order; files: FilesAnswer }): JSX.Element {
-	const [open, setOpen] = useState<string | null>(null);
+	const [chosen, setOpen] = useState<string | null | undefined>(undefined);
 	const [from, setFrom] = useState(0);
 	const all = useMemo(() => children(node, order, files), [node, order, files]);
 	if (all.length === 0) return <Empty note={files.table.note} what="calls on files" />;
+	const open = chosen === undefined ? onlyFolder(all) : chosen;
 	const most = Math.max(...all.map((one) => one.values.time), 1);
 	const shown = all.slice(from, from + PAGE);
 	return (
@@ -62,6 +63,12 @@ function List({ node, order, files }: { node: Node; order: Order; files: FilesAn
 			)}
 		</>
 	);
+}
+
+/** A folder that holds all there is lies open. */
+function onlyFolder(all: Node[]): string | null {
+	const [first] = all;
+	return first?.kind === "folder" && all.length === 1 ? first.label : null;
 }
 
 function Row({ node, share, open, toggle }: { node: Node; share: number; open: boolean; toggle: () => void }): JSX.Element {

@@ -3,7 +3,7 @@ import { format, time } from "../../draw/units";
 import type { Cell, Table } from "../../source";
 import type { View } from "../../state/window";
 import { UNITS } from "./paint";
-import { cellAt, METRICS, type Grid, type Mark, type Plan } from "./query";
+import { cellAt, METRICS, type Grid, type Mark, type Metric, type Plan } from "./query";
 
 export interface Place {
 	bin: number;
@@ -42,12 +42,20 @@ export function lanesInWords([first, after]: [number, number], lane: (lane: numb
 
 /** What a cell holds, as one line of text. */
 export function cellInWords(grid: Grid, at: Place, lane: (lane: number) => string): string {
+	const [where = "", ...parts] = cellParts(grid, at, lane);
+	return `${where}: ${parts.join(", ")}`;
+}
+
+/** Where a cell is, then what it holds. A call counts where it begins, its time and bytes where they pass. */
+export function cellParts(grid: Grid, at: Place, lane: (lane: number) => string): string[] {
 	const view = viewOf(grid.plan, at);
 	const where = `${lanesInWords(view.lanes, lane)}, ${time(view.time[0])} to ${time(view.time[1])}`;
 	const cell = cellAt(grid.plan, at.bin, at.row);
-	if (cell < 0 || (grid.op[cell] ?? -1) < 0) return `${where}: nothing`;
-	const parts = METRICS.map((metric) => `${metric} ${format(grid.values[metric][cell] ?? 0, UNITS[metric])}`);
-	return `${where}: ${grid.ops[grid.op[cell] ?? 0] ?? ""}, ${parts.join(", ")}`;
+	if (cell < 0 || (grid.op[cell] ?? -1) < 0) return [where, "nothing"];
+	const says = (metric: Metric): string => format(grid.values[metric][cell] ?? 0, UNITS[metric]);
+	const calls = grid.values.calls[cell] ?? 0;
+	const begin = calls === 0 ? "no call begins here" : `${says("calls")} ${calls === 1 ? "call begins" : "calls begin"} here`;
+	return [where, `${says("time")} in calls`, says("bytes"), begin, `longest ${says("longest")} (${grid.ops[grid.op[cell] ?? 0] ?? ""})`];
 }
 
 /** The call marked in a cell, the longest first. */

@@ -16,6 +16,8 @@ import type { Grid, Mark } from "./query";
 export interface Pointing {
 	cursor: View | null;
 	hover: Place | null;
+	/** Where the mouse is. */
+	mouse: Point | null;
 	brush: View | null;
 }
 
@@ -39,21 +41,21 @@ export function useHeatGestures(setting: Setting): Gestures & { place: Place | n
 	const place = grid && cursor ? standing(grid.plan, marks, cursor) : null;
 	const stand = (at: Place): void => {
 		if (!grid) return;
-		setPointing({ cursor: viewOf(grid.plan, at), hover: null, brush: anchor ? viewOf(grid.plan, anchor, at) : null });
+		setPointing({ cursor: viewOf(grid.plan, at), hover: null, mouse: null, brush: anchor ? viewOf(grid.plan, anchor, at) : null });
 		say(cellInWords(grid, at, setting.lane));
 	};
 	const at = ({ x, y }: Point): Place | null => grid && under(frame(view, setting), grid, x, y);
 	const select = (part: View): void => change({ t: formatRange(...part.time), lanes: formatLanes(part.lanes) });
 	return {
 		place,
-		onHover: (point) => setPointing({ ...pointing, hover: point && at(point) }),
+		onHover: (point) => setPointing({ ...pointing, hover: point && at(point), mouse: point }),
 		onPress: (point) => {
 			const pressed = at(point);
 			if (pressed) stand(pressed);
 		},
 		onBrush: (brush, ended) => {
 			const part = brushed(setting, brush);
-			setPointing({ ...pointing, hover: null, brush: ended ? null : part });
+			setPointing({ ...pointing, hover: null, mouse: null, brush: ended ? null : part });
 			if (ended && brush.shift) zoom(run, part);
 			else if (ended) select(part);
 		},

@@ -9,7 +9,9 @@ import { margins, type Grid, type Mark, type Metric } from "./query";
 export const UNITS: Record<Metric, Unit> = { time: "ns", bytes: "bytes", calls: "count", longest: "ns" };
 
 const LEFT = 78;
-const RIGHT = 64;
+const RIGHT = 128; // sums: a bar and its figure
+const BAR = 54; // of that
+const NARROW = 500;
 const TOP = 40;
 const BOTTOM = 46;
 const STEPS = 48;
@@ -21,7 +23,7 @@ export interface Frame {
 }
 
 export function frame(view: View, { width, height }: Box): Frame {
-	const narrow = width < 500;
+	const narrow = width < NARROW;
 	return {
 		x: { from: view.time[0], to: view.time[1], start: narrow ? 64 : LEFT, end: width - (narrow ? 8 : RIGHT) },
 		y: { from: view.lanes[0], to: view.lanes[1], start: TOP, end: height - BOTTOM },
@@ -40,13 +42,31 @@ export interface HeatPicture {
 	/** Name of a lane on the axis. */
 	lane: (lane: number) => string;
 	loading: boolean;
+	scale: ColourScale;
+}
+
+export const SCALES = ["linear", "log"] as const;
+export type ColourScale = (typeof SCALES)[number];
+
+/** Time in calls has an end, the bin itself, so halves look like halves; what spans decades is seen on a log scale only. */
+export function usualScale(metric: Metric): ColourScale {
+	return metric === "time" ? "linear" : "log";
+}
+
+/** What first and last colour stand for. */
+export interface Range {
+	scale: ColourScale;
+	least: number;
+	most: number;
+	/** Is there less than `least`, in the first colour too? */
+	cut: boolean;
 }
 
 export function paintHeat(picture: HeatPicture): (ink: Ink, box: Box, palette: Palette) => void {
 	return (ink, box, palette) => {
 		const at = frame(picture.view, box);
 		if (picture.grid) {
-			const range = extent(picture.grid.values[picture.metric]);
+			const range = extent(picture.grid.values[picture.metric], picture.scale);
 			cells(ink, at, picture, palette, range);
 			margin(ink, at, picture, box, palette);
 			legend(ink, at, box, palette, range, picture.metric);
@@ -57,25 +77,32 @@ export function paintHeat(picture: HeatPicture): (ink: Ink, box: Box, palette: P
 	};
 }
 
-const DECADES = 1000; // what is less than that part of the most has the first colour, so that the rest has room
+const DECADES = 1000; // on a log scale what is less than that part of the most has the first colour, so that the rest has room
 
-/** From which value to which colours change: from the least that is not zero to the most. */
-export function extent(values: Float64Array): [number, number] {
-	let [least, most] = [Infinity, 0];
+/** From which value to which colours change: linear from zero, log from the least that is not zero; to the most. */
+export function extent(values: Float64Array, scale: ColourScale): Range {
+	let [smallest, most] = [Infinity, 0];
 	for (const one of values) {
-		if (one > 0 && one < least) least = one;
+		if (one > 0 && one < smallest) smallest = one;
 		if (one > most) most = one;
 	}
-	return [Math.max(Math.min(least, most), most / DECADES), most];
+	if (scale === "linear") return { scale, least: 0, most, cut: false };
+	const least = Math.max(Math.min(smallest, most), most / DECADES);
+	return { scale, least, most, cut: smallest < least };
+}
+
+/** Place of a value on the range, 0 to 1. */
+export function shareOf({ scale, least, most }: Range, value: number): number {
+	return scale === "log" ? logShare(value, least, most) : most > 0 ? Math.min(1, value / most) : 0;
 }
 
 /** Colour by colour, since a change of it costs more than a rectangle. */
-function cells(ink: Ink, at: Frame, { grid, metric }: HeatPicture, palette: Palette, [least, most]: [number, number]): void {
+function cells(ink: Ink, at: Frame, { grid, metric }: HeatPicture, palette: Palette, range: Range): void {
 	if (!grid) return;
 	const width = grid.plan.bins[1] - grid.plan.bins[0];
 	const bySteps: number[][] = Array.from({ length: STEPS }, () => []);
 	grid.values[metric].forEach((one, cell) => {
-		if (one > 0) bySteps[Math.min(STEPS - 1, Math.floor(logShare(one, least, most) * STEPS))]?.push(cell);
+		if (one > 0) bySteps[Math.min(STEPS - 1, Math.floor(shareOf(range, one) * STEPS))]?.push(cell);
 	});
 	bySteps.forEach((members, step) => {
 		ink.fillStyle = heat(palette, step / (STEPS - 1));
@@ -99,10 +126,13 @@ function span(scale: Scale, from: number, to: number): [number, number] {
 	return [clamp(place(scale, from)), clamp(place(scale, to))];
 }
 
+/** Sums above and beside the picture, each with its figure where there is room; of the longest call the longest. */
 function margin(ink: Ink, at: Frame, { grid, metric }: HeatPicture, box: Box, palette: Palette): void {
 	if (!grid) return;
 	const sums = margins(grid, metric);
 	const [mostBin, mostRow] = [Math.max(...sums.bins, 1e-9), Math.max(...sums.rows, 1e-9)];
+	ink.font = SMALL;
+	ink.textBaseline = "middle";
 	ink.fillStyle = palette.quiet;
 	sums.bins.forEach((one, index) => {
 		const from = (index + grid.plan.bins[0]) * grid.plan.bin;
@@ -110,13 +140,19 @@ function margin(ink: Ink, at: Frame, { grid, metric }: HeatPicture, box: Box, pa
 		const height = (one / mostBin) * (TOP - 8);
 		if (right > left && height > 0) ink.fillRect(left, TOP - 4 - height, right - left, height);
 	});
-	const room = box.width - at.x.end - 10;
-	if (room < 20) return;
+	if (box.width < NARROW) return;
+	ink.fillText(`≤ ${format(mostBin, UNITS[metric])} a bin`, at.x.end + 4, 10);
+	const lanes = grid.plan.level.lanes_per_row;
 	sums.rows.forEach((one, index) => {
-		const from = (index + grid.plan.rows[0]) * grid.plan.level.lanes_per_row;
-		const [top, bottom] = span(at.y, from, from + grid.plan.level.lanes_per_row);
-		if (bottom > top && one > 0) ink.fillRect(at.x.end + 4, top, (one / mostRow) * room, Math.max(1, bottom - top - (bottom - top > 4 ? 1 : 0)));
+		const from = (index + grid.plan.rows[0]) * lanes;
+		const [top, bottom] = span(at.y, from, from + lanes);
+		if (bottom <= top || one <= 0) return;
+		const length = Math.max(1, (one / mostRow) * BAR);
+		ink.fillRect(at.x.end + 4, top, length, Math.max(1, bottom - top - (bottom - top > 4 ? 1 : 0)));
+		if (bottom - top >= 12) ink.fillText(format(one, UNITS[metric]), at.x.end + 4 + BAR + 6, (top + bottom) / 2);
 	});
+	const [top, bottom] = span(at.y, grid.plan.rows[0] * lanes, (grid.plan.rows[0] + 1) * lanes);
+	if (bottom - top < 12) ink.fillText(`≤ ${format(mostRow, UNITS[metric])} a row`, at.x.end + 4, at.y.end + 10);
 }
 
 function axes(ink: Ink, at: Frame, { view, lane }: HeatPicture, palette: Palette): void {
@@ -151,21 +187,29 @@ function tick(ink: Ink, at: Frame, mark: Mark, palette: Palette): void {
 	ink.stroke();
 }
 
-function legend(ink: Ink, at: Frame, box: Box, palette: Palette, [least, most]: [number, number], metric: Metric): void {
+/** Colours with what both ends and the middle stand for. */
+function legend(ink: Ink, at: Frame, box: Box, palette: Palette, range: Range, metric: Metric): void {
+	const { scale, least, most, cut } = range;
 	if (most <= 0) return;
-	const [width, y] = [Math.min(160, (at.x.end - at.x.start) / 4), box.height - 16];
-	const start = at.x.start + 62;
+	const [width, y] = [Math.min(240, (at.x.end - at.x.start) / 2.5), box.height - 22];
 	for (let i = 0; i < STEPS; i++) {
 		ink.fillStyle = heat(palette, i / (STEPS - 1));
-		ink.fillRect(start + (i * width) / STEPS, y, width / STEPS + 0.5, 10);
+		ink.fillRect(at.x.start + (i * width) / STEPS, y, width / STEPS + 0.5, 8);
 	}
 	ink.font = SMALL;
 	ink.fillStyle = palette.quiet;
-	ink.textBaseline = "middle";
-	ink.textAlign = "right";
-	ink.fillText(format(least, UNITS[metric]), start - 5, y + 5);
+	ink.textBaseline = "top";
+	const says = (value: number): string => format(value, UNITS[metric]);
+	const middle = scale === "log" ? Math.sqrt(least * most) : most / 2;
 	ink.textAlign = "left";
-	ink.fillText(`${format(most, UNITS[metric])} ${metric} (log)`, start + width + 5, y + 5);
+	ink.fillText(`${cut ? "≤ " : ""}${says(least)}`, at.x.start, y + 10);
+	ink.textAlign = "center";
+	if (width > 180 && !(metric === "calls" && most < 4)) ink.fillText(says(metric === "calls" ? Math.round(middle) : middle), at.x.start + width / 2, y + 10);
+	ink.textAlign = "right";
+	ink.fillText(says(most), at.x.start + width, y + 10);
+	ink.textAlign = "left";
+	ink.textBaseline = "middle";
+	ink.fillText(`${metric === "time" ? "time in calls" : metric} of a cell, ${scale}`, at.x.start + width + 8, y + 4);
 }
 
 /** Bin and lane under a point; null outside the frame. */

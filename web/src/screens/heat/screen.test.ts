@@ -1,11 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { SvgInk } from "../../draw/ink";
 import { palettes } from "../../draw/theme";
+import { format } from "../../draw/units";
 import { decodeTile, type Levels } from "../../source";
 import { scaled, whole, within, type View } from "../../state/window";
 import { SLOW, levels, runs, tile } from "../../../browser/fixture";
 import { cellInWords, gridTable, markIn, moved, placeOf, standing, viewOf } from "./cursor";
-import { extent, frame, paintHeat, under } from "./paint";
+import { extent, frame, paintHeat, shareOf, under, usualScale } from "./paint";
 import { gather, margins, METRICS, outliers, planFor, tilesOf, type Grid } from "./query";
 
 const run = runs.runs[0]!;
@@ -123,7 +124,7 @@ test("a level that is still coming is hatched over the one before", () => {
 	const box = { width: 600, height: 400 };
 	const draw = (loading: boolean): string => {
 		const ink = new SvgInk(box);
-		paintHeat({ view: all, grid, metric: "time", marks: [], lane: name, loading })(ink, box, palettes.dark);
+		paintHeat({ view: all, grid, metric: "time", marks: [], lane: name, loading, scale: "linear" })(ink, box, palettes.dark);
 		return ink.document(palettes.dark.background);
 	};
 	const rectangles = (svg: string): number => svg.split("<rect").length;
@@ -131,7 +132,42 @@ test("a level that is still coming is hatched over the one before", () => {
 	expect(draw(true).length).toBeGreaterThan(draw(false).length);
 });
 
-test("colours leave out what is nothing, and span three decades at most", () => {
-	expect(extent(new Float64Array([0, 5, 2, 0]))).toEqual([2, 5]);
-	expect(extent(new Float64Array([1, 5e6]))).toEqual([5e3, 5e6]);
+describe("colours", () => {
+	test("of a log scale leave out what is nothing, span three decades, and say what they cut", () => {
+		expect(extent(new Float64Array([0, 5, 2, 0]), "log")).toEqual({ scale: "log", least: 2, most: 5, cut: false });
+		expect(extent(new Float64Array([1, 5e6]), "log")).toEqual({ scale: "log", least: 5e3, most: 5e6, cut: true });
+	});
+
+	test("of time are linear: half of the most is half of the way", () => {
+		expect(METRICS.map(usualScale)).toEqual(["linear", "log", "log", "log"]);
+		const range = extent(new Float64Array([0, 1, 8]), "linear");
+		expect([0, 4, 8].map((one) => shareOf(range, one))).toEqual([0, 0.5, 1]);
+	});
+
+	test("have a legend whose ends are the least and the most of the cells", () => {
+		const grid = gridOf(all, 1000);
+		const svg = (scale: "linear" | "log"): string => {
+			const ink = new SvgInk({ width: 1000, height: 500 });
+			paintHeat({ view: all, grid, metric: "longest", marks: [], lane: name, loading: false, scale })(ink, { width: 1000, height: 500 }, palettes.light);
+			return ink.document("#ffffff");
+		};
+		expect(svg("linear")).toMatch(/>0 s<[\s\S]*>450 ms<[\s\S]*>900 ms<[\s\S]*longest of a cell, linear/);
+		expect(svg("log")).toMatch(/>3\.13 ms<[\s\S]*>53 ms<[\s\S]*>900 ms<[\s\S]*longest of a cell, log/);
+	});
+});
+
+test("a cell in which no call begins says so, beside the longest that lasts into it", () => {
+	const grid = gridOf(all, 1000);
+	const cell = placeOf(grid.plan, 3.5e9, 37);
+	grid.values.calls[cell.row * (grid.plan.bins[1] - grid.plan.bins[0]) + cell.bin] = 0;
+	expect(cellInWords(grid, cell, name)).toMatch(/^rank 37, 3\.5 s to 3\.53 s: 31\.[23] ms in calls, 64 KiB, no call begins here, longest 900 ms \(pwrite\)$/);
+});
+
+test("sums stand beside the rows with their figures", () => {
+	const part = { time: all.time, lanes: [32, 40] as [number, number] };
+	const grid = gridOf(part, 1000);
+	const ink = new SvgInk({ width: 1000, height: 400 });
+	paintHeat({ view: part, grid, metric: "bytes", marks: [], lane: name, loading: false, scale: "log" })(ink, { width: 1000, height: 400 }, palettes.light);
+	const svg = ink.document("#ffffff");
+	for (const sum of margins(grid, "bytes").rows) expect(svg).toContain(`>${format(sum, "bytes")}<`);
 });

@@ -11,9 +11,9 @@ import { lanesWord, useLaneNames } from "../../state/lanes";
 import { currentRun } from "../../state/runs";
 import { change, given, scope, selection } from "../../state/state";
 import { currentView, selectedView } from "../../state/window";
-import { cellInWords, gridTable, type Place } from "./cursor";
+import { cellInWords, cellParts, gridTable, type Place } from "./cursor";
 import { useHeatGestures, type Pointing } from "./gestures";
-import { frame, heightFor, outline, paintHeat } from "./paint";
+import { frame, heightFor, outline, paintHeat, SCALES, usualScale, type ColourScale } from "./paint";
 import { loadGrid, METRICS, outliers, planFor, planKey, type Grid, type Metric } from "./query";
 
 export function Heat(): JSX.Element | null {
@@ -30,9 +30,9 @@ export function Heat(): JSX.Element | null {
 /** Layers that are not the program's I/O. */
 const OTHERS = ["server", "disk", "fathom", "threads"];
 
-/** Layer on screen: as asked, as selected, else the one nearest to the disk. */
-function layerOf(run: Run): string {
-	const wanted = given("layer") || (selection.value["layers"] ?? "");
+/** Layer on screen: as asked, as selected, else the one by which the program itself spent its I/O time, where that is the time of calls; else the one nearest to the disk. */
+function layerOf(run: Run, source: Levels["source"]): string {
+	const wanted = given("layer") || (selection.value["layers"] ?? "") || (source === "calls" ? run["own layer"] : null) || "";
 	return run.layers.includes(wanted) ? wanted : (run.layers.filter((one) => !OTHERS.includes(one)).at(-1) ?? run.layers[0] ?? "");
 }
 
@@ -50,16 +50,17 @@ function filters(): Record<string, string> {
 function Map({ run, levels, stale }: { run: Run; levels: Levels; stale: boolean }): JSX.Element {
 	const [attach, width] = useWidth<HTMLDivElement>();
 	const view = currentView(run);
-	const [layer, metric, asked] = [layerOf(run), metricOf(), filters()];
+	const [layer, metric, asked] = [layerOf(run, levels.source), metricOf(), filters()];
 	const height = heightFor(view.lanes[1] - view.lanes[0]);
 	const plan = planFor(levels, view, Math.max(300, width), height, isReport() ? null : run.events / Math.max(1, run.lanes));
 	const answer = useReader<Grid>(width && !stale ? planKey(plan, asked, layer) : "", (signal) => loadGrid(plan, asked, layer, signal));
-	const [pointing, setPointing] = useState<Pointing>({ cursor: null, hover: null, brush: null });
+	const [pointing, setPointing] = useState<Pointing>({ cursor: null, hover: null, mouse: null, brush: null });
 	const lane = useLaneNames(run);
 	const grid = answer.value;
-	const key = JSON.stringify([view, metric, answer.loading]);
+	const scale = SCALES.find((one) => one === given("scale")) ?? usualScale(metric);
+	const key = JSON.stringify([view, metric, scale, answer.loading]);
 	const marks = useMemo(() => (grid ? outliers(Object.keys(asked).length > 1 ? [] : levels.outliers, grid.marks, layer, view) : []), [grid, key]);
-	const paint = useMemo(() => paintHeat({ view, grid, metric, marks, lane, loading: answer.loading }), [grid, key, marks, lane]);
+	const paint = useMemo(() => paintHeat({ view, grid, metric, marks, lane, loading: answer.loading, scale }), [grid, key, marks, lane]);
 	const gestures = useHeatGestures({ run, view, grid, marks, height, width, lane, layer, pointing, setPointing });
 	const over = useMemo<typeof paint>(
 		() => (ink, box, palette) => {
@@ -84,10 +85,11 @@ function Map({ run, levels, stale }: { run: Run; levels: Levels; stale: boolean 
 				over={over}
 				{...(grid ? { table: () => gridTable(grid), what: "cells" } : {})}
 				sql={levels.sql}
-				tools={<Tools run={run} layer={layer} metric={metric} />}
+				tip={grid && pointing.hover && pointing.mouse && { at: pointing.mouse, says: <Tip parts={cellParts(grid, pointing.hover, lane)} /> }}
+				tools={<Tools run={run} layer={layer} metric={metric} scale={scale} />}
 				{...gestures}
 			>
-				<Readout grid={grid} at={pointing.hover ?? gestures.place} lane={lane} />
+				<Readout grid={grid} at={gestures.place} lane={lane} />
 			</Figure>
 			{levels.note && <p class="quiet">{levels.note}</p>}
 			<Longest marks={marks} lane={lane} />
@@ -104,11 +106,23 @@ function says(grid: Grid | null, view: { lanes: [number, number] }): string {
 	return `${bins[1] - bins[0]} bins of ${time(bin)} × ${per}; ${calls.toLocaleString("en-US")} calls`;
 }
 
-function Tools({ run, layer, metric }: { run: Run; layer: string; metric: Metric }): JSX.Element {
+function Tip({ parts: [where, ...rest] }: { parts: string[] }): JSX.Element {
+	return (
+		<>
+			<strong>{where}</strong>
+			{rest.map((one) => (
+				<div key={one}>{one}</div>
+			))}
+		</>
+	);
+}
+
+function Tools({ run, layer, metric, scale }: { run: Run; layer: string; metric: Metric; scale: ColourScale }): JSX.Element {
 	return (
 		<>
 			<Choose label="layer" options={run.layers} chosen={layer} choose={(one) => change({ layer: one })} />
-			<Choose label="shows" options={METRICS} chosen={metric} choose={(one) => change({ metric: one === "time" ? null : one })} />
+			<Choose label="shows" options={METRICS} chosen={metric} choose={(one) => change({ metric: one === "time" ? null : one, scale: null })} />
+			<Choose label="colours" options={SCALES} chosen={scale} choose={(one) => change({ scale: one === usualScale(metric) ? null : one }, true)} />
 			<button type="button" disabled={!given("w") && !given("wl")} onClick={() => change({ w: null, wl: null })}>
 				Whole run
 			</button>

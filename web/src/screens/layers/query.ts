@@ -51,8 +51,15 @@ function timeOf(one: Record<string, Cell>, counted: Counted): number {
 }
 
 function labelOf(by: By, key: string, op: Cell | undefined): string {
-	if (by === "call") return op ? `${String(op)} ${key}` : `call ${key}`;
+	if (by === "call") return op ? `${String(op)}, call ${key}` : `call ${key}`;
 	return key;
+}
+
+/** Columns in their order: of calls the function comes first, the number last; a layer stands once. */
+export function columnsOf({ columns }: Table, by: By): string[] {
+	const names = columns.map((one) => one.name).filter((one) => by !== "layer" || one !== "layer");
+	if (by !== "call" || !names.includes("op")) return names;
+	return ["op", ...names.filter((one) => one !== "op" && one !== "key"), "key"];
 }
 
 /** Is the time in which something ran known of every row? */

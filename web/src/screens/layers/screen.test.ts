@@ -3,7 +3,7 @@ import { SvgInk } from "../../draw/ink";
 import { palettes } from "../../draw/theme";
 import type { Cell, Table } from "../../source";
 import { height, paintBreakdown, type Drawn } from "./paint";
-import { bars, extremes, knowsWall, narrows } from "./query";
+import { bars, columnsOf, extremes, knowsWall, narrows } from "./query";
 
 const names = ["key", "layer", "time", "calls", "overlap"];
 const table = (rows: Cell[][]): Table => ({ columns: names.map((name) => ({ name, unit: "text" })), rows, total: rows.length, sql: "", note: null });
@@ -34,6 +34,12 @@ test("a process goes by its name", () => {
 test("the servers with the most and the least time are told; one alone is neither", () => {
 	expect(extremes(bars(two, "server", "summed", []))).toEqual({ most: "nfs1", least: "nfs2" });
 	expect(extremes(bars(table([["a", "posix", 1, 1, 0]]), "server", "summed", []))).toBeNull();
+});
+
+test("calls begin with their function, their number comes last", () => {
+	const calls = { ...two, columns: ["key", "op", "layer"].map((name) => ({ name, unit: "text" as const })) };
+	expect(columnsOf(calls, "call")).toEqual(["op", "layer", "key"]);
+	expect(columnsOf(two, "server")).toEqual(names);
 });
 
 test("a click narrows the selection; a name with a comma stays one name", () => {

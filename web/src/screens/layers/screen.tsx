@@ -13,7 +13,7 @@ import { laneWord, useLaneNames } from "../../state/lanes";
 import { currentRun } from "../../state/runs";
 import { change, given, go, scope } from "../../state/state";
 import { height, paintBreakdown, ROW, TOP, type Drawn } from "./paint";
-import { bars, BY, COUNTED, DRAWN, extremes, knowsWall, narrows, OF, type Bar, type By, type Counted } from "./query";
+import { bars, BY, columnsOf, COUNTED, DRAWN, extremes, knowsWall, narrows, OF, type Bar, type By, type Counted } from "./query";
 
 export function Layers(): JSX.Element {
 	const [by, of] = [chosen("by", BY), chosen("of", OF)];
@@ -75,7 +75,7 @@ function Breakdown({ table, by, of }: { table: Table; by: By; of: "inclusive" | 
 			>
 				<p class="readout quiet">{row === null ? `Click a bar to ${by === "call" ? "open the call" : "select it in all screens"}.` : inWords(shown[row])}</p>
 			</Figure>
-			<DataTable table={table} caption={`Time by ${word}`} name={`breakdown-${by}`} what="rows" text={(one, value) => (one.name === "key" && by === "lane" ? lane(Number(value)) : null)} onOpen={(opened) => take(all.find((one) => one.key === String(opened[keyAt])))} />
+			<DataTable table={table} caption={`Time by ${word}`} name={`breakdown-${by}`} what="rows" columns={columnsOf(table, by)} text={(one, value) => (one.name === "key" && by === "lane" ? lane(Number(value)) : null)} onOpen={(opened) => take(all.find((one) => one.key === String(opened[keyAt])))} />
 		</>
 	);
 }

@@ -1,7 +1,8 @@
 import { FONT, SMALL, fit, type Box, type Ink } from "../../draw/ink";
 import { COMMUNICATION, causeColour, causeTexture, contrast, layerColour, type Palette } from "../../draw/theme";
 import { share, time } from "../../draw/units";
-import { NOT_IO, type Part } from "./query";
+import type { AccountPart } from "../../source";
+import { NOT_IO } from "./query";
 
 /** Time of a layer of the run, summed over its calls: with and without what it called. */
 export interface LayerBar {
@@ -17,6 +18,7 @@ const LABEL = 70;
 const VALUE = 150;
 const TALK = 130; // more, where communication is told too
 const LETTER = 6.2; // pixels
+const FONT_LETTER = 6; // of a sentence, on average
 
 export function barsHeight(bars: LayerBar[]): number {
 	return bars.length * BAR_HEIGHT + 4;
@@ -58,7 +60,7 @@ function talk({ communication }: LayerBar): string {
 /** A bar of the account: whose it is and its parts, in seconds of `whole`. */
 export interface SplitBar {
 	title: string;
-	parts: Part[];
+	parts: AccountPart[];
 	whole: number;
 }
 
@@ -98,7 +100,7 @@ export function paintSplit(bars: SplitBar[]): (ink: Ink, box: Box, palette: Pale
 			const top = row * SPLIT_HEIGHT;
 			ink.font = FONT;
 			ink.fillStyle = palette.text;
-			ink.fillText(fit(bar.title, box.width), 0, top + TITLE / 2);
+			ink.fillText(fit(bar.title, box.width, FONT_LETTER), 0, top + TITLE / 2);
 			edges(bar, box.width).forEach(([from, to], at) => {
 				const part = bar.parts[at];
 				if (part) paintPart(ink, palette, part, bar.whole, { x: from, y: top + TITLE, width: to - from - APART, height: THICK });
@@ -114,7 +116,7 @@ interface Place {
 	height: number;
 }
 
-function paintPart(ink: Ink, palette: Palette, part: Part, whole: number, place: Place): void {
+function paintPart(ink: Ink, palette: Palette, part: AccountPart, whole: number, place: Place): void {
 	const { x, y, width, height } = place;
 	if (width < 1) return;
 	const colour = causeColour(palette, part.cause);
@@ -137,7 +139,7 @@ function legible(ground: string): string {
 }
 
 /** As many words as there is room for. */
-function label({ cause, seconds }: Part, whole: number, room: number): string {
+function label({ cause, seconds }: AccountPart, whole: number, room: number): string {
 	const says = [`${cause} ${time(seconds * 1e9)}, ${share(seconds / whole)}`, `${cause} ${time(seconds * 1e9)}`, cause];
 	return says.find((one) => one.length * 7 <= room) ?? "";
 }
@@ -196,7 +198,7 @@ export function paintMarked(bars: SplitBar[], cause: string | null, says: (row: 
 			ink.fillRect(0, top, box.width, TITLE - 3);
 			ink.fillStyle = palette.text;
 			ink.font = FONT;
-			ink.fillText(fit(words, box.width), 0, top + TITLE / 2);
+			ink.fillText(fit(words, box.width, FONT_LETTER), 0, top + TITLE / 2);
 		});
 	};
 }

@@ -1,5 +1,5 @@
 import { share, time } from "../../draw/units";
-import type { AccountAnswer, AccountShare, Finding, FindingsAnswer, Landmark, Overview, Run, Table } from "../../source";
+import type { AccountAnswer, AccountPart, Finding, FindingsAnswer, Landmark, Overview, Run, Table } from "../../source";
 import { column } from "../../source";
 
 export type Fact = Overview["facts"][number];
@@ -23,11 +23,9 @@ export function opens(one: Finding | Landmark): Record<string, string | null> {
 	return { ...nothing, ...one.selection };
 }
 
-/** What the rules say, in a line; of nothing they did not ask. */
-export function headline(answer: FindingsAnswer | null): string {
-	if (answer === null) return "Findings";
-	const { asked, findings } = answer;
-	return findings.length === 0 ? `No findings: none of the ${asked} rules that were asked sees time lost` : `Findings: ${findings.length}, those that cost most first`;
+/** Where the rules found nothing: how many were asked. */
+export function nothingFound({ asked }: FindingsAnswer): string {
+	return `No findings: none of the ${asked} rules that were asked sees time lost`;
 }
 
 /** Findings by seconds of run time; those that give no figure come last. */
@@ -44,51 +42,9 @@ export function won({ seconds, between, level }: Finding): { best: string; range
 	return { best: time(seconds * 1e9), range: between && `${time(between[0] * 1e9)} to ${time(between[1] * 1e9)}` };
 }
 
-/** Part of a process's I/O time from which on a cause is named. */
-const NAMED = 0.01;
-/** What is in a bar beside the causes of the answer, and what it is. */
+/** What is in a bar beside causes. */
 export const OTHERS = "others";
 export const NOT_IO = "not in I/O";
-export const BESIDE: Readonly<Record<string, string>> = {
-	[OTHERS]: "causes of less than 1 % of the I/O time each",
-	[NOT_IO]: "computing, communicating, waiting",
-};
-
-export interface Part {
-	cause: string;
-	seconds: number;
-}
-
-export interface Bar {
-	share: AccountShare;
-	/** From left to right. */
-	parts: Part[];
-}
-
-/** The bars, whose parts stand in one order: most time of the slowest process first, then what is named together, then what was no I/O. */
-export function bars({ seconds, processes }: AccountAnswer): Bar[] {
-	const of = (cause: string, at: number): number => processes[at]?.causes[cause] ?? 0;
-	const all = [...new Set(processes.flatMap((one) => Object.keys(one.causes)))].sort((a, b) => of(b, 0) - of(a, 0) || of(b, 1) - of(a, 1));
-	const little = all.filter((cause) => processes.every((one, at) => of(cause, at) < NAMED * one.seconds));
-	const together = little.length > 1 ? new Set(little) : new Set<string>();
-	return processes.map((share, at) => {
-		const named = all.filter((cause) => !together.has(cause)).map((cause) => ({ cause, seconds: of(cause, at) }));
-		const others = [...together].reduce((sum, cause) => sum + of(cause, at), 0);
-		const parts = [...named, { cause: OTHERS, seconds: others }, { cause: NOT_IO, seconds: Math.max(0, seconds - share.seconds) }];
-		return { share, parts: parts.filter((one) => one.seconds > 0) };
-	});
-}
-
-/** Seconds that the whole width stands for: of a process whose threads did I/O at once, more than the run's. */
-export function width(answer: AccountAnswer): number {
-	return Math.max(answer.seconds, ...answer.processes.map((one) => one.seconds));
-}
-
-/** Above a bar: whose it is, and how much of the run was I/O. */
-export function heading({ share: { which, label, seconds } }: Bar, answer: AccountAnswer): string {
-	const who = answer.processes.length > 1 ? `${which === "slowest" ? "Slowest process" : "Median process"}, ${label}` : label.replace(/^./, (first) => first.toUpperCase());
-	return `${who}: ${time(seconds * 1e9)} in I/O, ${ofRun(seconds, answer)} of the run`;
-}
 
 /** Beside the title: what the whole width is, and where it is from what an access should cost. */
 export function scale({ seconds, prices }: AccountAnswer): string {
@@ -102,11 +58,11 @@ export function ofRun(seconds: number, answer: AccountAnswer): string {
 
 /** What a part of a bar is, in the server's words. */
 export function meaning(cause: string, answer: AccountAnswer): string {
-	return answer.causes.find(([name]) => name === cause)?.[1] ?? BESIDE[cause] ?? "";
+	return answer.causes.find(([name]) => name === cause)?.[1] ?? "";
 }
 
 /** What there is to read of one part, on one line. */
-export function told({ cause, seconds }: Part, answer: AccountAnswer): string {
+export function told({ cause, seconds }: AccountPart, answer: AccountAnswer): string {
 	return `${cause} ${time(seconds * 1e9)}, ${ofRun(seconds, answer)} of the run: ${meaning(cause, answer)}`;
 }
 

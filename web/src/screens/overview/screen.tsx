@@ -6,14 +6,15 @@ import { Export } from "../../parts/export";
 import { Figure } from "../../parts/figure";
 import { Empty, Shown } from "../../parts/notice";
 import { Series, type Line } from "../../parts/series";
-import { DataTable, Sql } from "../../parts/table";
-import { numbers, column, type Finding, type FindingsAnswer, type Landmark, type Overview as Answer, type Run, type Table } from "../../source";
+import { DataTable } from "../../parts/table";
+import { numbers, column, type Landmark, type Overview as Answer, type Run, type Table } from "../../source";
 import { useAnswer } from "../../state/answers";
 import { currentRun } from "../../state/runs";
 import { address, scope } from "../../state/state";
 import { Account } from "./account";
+import { Findings } from "./findings";
 import { barsHeight, paintBars, type LayerBar } from "./paint";
-import { headline, known, lowest, opens, ranked, rates, won, type Fact } from "./query";
+import { known, lowest, opens, rates, type Fact } from "./query";
 
 export function Overview(): JSX.Element {
 	const answer = useAnswer<Answer>("overview", scope.value);
@@ -21,6 +22,8 @@ export function Overview(): JSX.Element {
 	return (
 		<>
 			<Account />
+			<p class="verdict">{answer.value?.verdict}</p>
+			<Findings />
 			{answer.value === null && run && <Facts facts={known(run)} />}
 			<Shown answer={answer} height={600}>
 				{(overview) => <Page overview={overview} />}
@@ -45,7 +48,6 @@ function Facts({ facts }: { facts: Fact[] }): JSX.Element {
 function Page({ overview }: { overview: Answer }): JSX.Element {
 	return (
 		<>
-			<p class="verdict">{overview.verdict}</p>
 			<ul class="sentences">
 				{overview.sentences.map((one) => (
 					<li key={one}>{one}</li>
@@ -57,7 +59,6 @@ function Page({ overview }: { overview: Answer }): JSX.Element {
 				<Layers table={overview.layers} />
 				<Rate table={overview.rate} />
 			</div>
-			<Findings />
 			{overview.missing.length > 0 && (
 				<section aria-label="What is not here">
 					<h2>What is not here</h2>
@@ -153,70 +154,4 @@ function Rate({ table }: { table: Table }): JSX.Element {
 
 function peak(values: number[]): string {
 	return `${Math.max(0, ...values).toFixed(0)} MB/s`;
-}
-
-/** An answer of its own: of a large run it takes longer than the rest of the page. */
-function Findings(): JSX.Element {
-	const { run } = scope.value;
-	const answer = useAnswer<FindingsAnswer>("findings", { run });
-	return (
-		<section aria-labelledby="findings">
-			<h2 id="findings" tabIndex={-1}>{headline(answer.value)}</h2>
-			<Shown answer={answer}>
-				{(reply) => (
-					<>
-						<List findings={ranked(reply.findings)} />
-						{reply["not asked"].map((why) => (
-							<p key={why} class="quiet">
-								{why}
-							</p>
-						))}
-					</>
-				)}
-			</Shown>
-		</section>
-	);
-}
-
-
-function List({ findings }: { findings: Finding[] }): JSX.Element {
-	return (
-		<ol class="findings">
-			{findings.map((one) => (
-				<OneFinding key={`${one.name} ${one.sentence}`} finding={one} />
-			))}
-		</ol>
-	);
-}
-
-function OneFinding({ finding }: { finding: Finding }): JSX.Element {
-	return (
-		<li>
-			<div class="bar">
-				<span class={`level ${finding.level}`}>{finding.seconds === null ? finding.level : `${time(finding.seconds * 1e9)} lost`}</span>
-				<a href={address(finding.screen, opens(finding))}>
-					<strong>{finding.title}</strong>
-				</a>
-				<span class="quiet">{[won(finding).range, `${Math.round(finding.sure * 100)} % sure`].filter(Boolean).join(", ")}</span>
-			</div>
-			<p>{finding.sentence}</p>
-			<p>
-				<span class="quiet">What to do: </span>
-				{finding.advice}
-			</p>
-			{(finding.evidence.length > 0 || finding.sites.length > 0) && (
-				<p class="quiet">
-					{finding.evidence.slice(0, 5).map((call) => (
-						<span key={call}>
-							<a href={address("call", { call })}>call {call}</a>{" "}
-						</span>
-					))}
-					{finding.sites.map((site) => (
-						<code key={site}>{site} </code>
-					))}
-				</p>
-			)}
-			<Sql text={finding.sql} />
-		</li>
-	);
 }

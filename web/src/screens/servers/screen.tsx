@@ -63,8 +63,8 @@ function OverTime({ servers, all, metric, take }: Balanced): JSX.Element {
 			<TrackFigure
 				title={`${metric} of servers over time`}
 				name={`servers-${metric}`}
-				says={`${Math.min(all.length, PANELS)} of ${all.length} servers, farthest from the mean first; × is against the mean`}
-				label={`${all.length} servers over time. Most: ${busiest?.server ?? "none"}, ${busiest?.ofMean.toFixed(2) ?? ""} times the mean.`}
+				says={`${Math.min(all.length, PANELS)} of ${serversIn(all.length)}, farthest from the mean first; × is against the mean`}
+				label={`${serversIn(all.length)} over time. Most: ${busiest?.server ?? "none"}, ${busiest?.ofMean.toFixed(2) ?? ""} times the mean.`}
 				tracks={tracks}
 				take={(row) => take(all[row - first]?.server)}
 				table={() => servers.bins}
@@ -75,7 +75,7 @@ function OverTime({ servers, all, metric, take }: Balanced): JSX.Element {
 				<Cells
 					title="All servers"
 					name={`servers-${metric}-all`}
-					label={`Heat map of ${metric}, ${all.length} servers by time`}
+					label={`Heat map of ${metric}, ${serversIn(all.length)} by time`}
 					map={map}
 					height={Math.max(160, Math.min(700, all.length * 14 + 50))}
 					select={(from, to) => take(from[1] === to[1] ? all[from[1]]?.server : undefined)}
@@ -126,4 +126,8 @@ function Samples({ table, group }: { table: Table; group: Group }): JSX.Element 
 			{table.note && <p class="quiet">{table.note}</p>}
 		</>
 	);
+}
+
+function serversIn(count: number): string {
+	return `${count.toLocaleString("en-US")} server${count === 1 ? "" : "s"}`;
 }

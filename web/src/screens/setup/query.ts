@@ -1,6 +1,6 @@
 /** A run that is prepared here: what its form holds, and what the server makes of it. */
 import { LAYERS as ALL } from "../../draw/layers";
-import type { Parameters } from "../../source";
+import type { Parameters, Run } from "../../source";
 
 export interface SetupAnswer {
 	name: string;
@@ -32,6 +32,11 @@ export function formatForm(form: Form): string {
 
 export function parseForm(text: string): Form {
 	return { ...USUAL, ...Object.fromEntries(new URLSearchParams(text)) };
+}
+
+/** The form that would record this run again; of none, an empty one. */
+export function ofRun(run: Run | null): Form {
+	return { ...USUAL, ...run?.form };
 }
 
 /** What is asked; nothing until there is a program. */

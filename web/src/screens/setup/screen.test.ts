@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { formatForm, formatServers, parseForm, parseServers, request, toggled } from "./query";
+import type { Run } from "../../source";
+import { formatForm, formatServers, ofRun, parseForm, parseServers, request, toggled } from "./query";
 
 test("a form in the address comes back as it was, and what is usual stays out of it", () => {
 	const form = { ...parseForm(""), program: "./a b&c=d", files: "*.h5,!*/tmp/*", ranks: "4", mpi: "none" };
@@ -22,4 +23,9 @@ test("servers keep what is left open, and one word stays one word", () => {
 test("a word goes into a list and out of it", () => {
 	expect(toggled("posix", "mpiio")).toBe("posix,mpiio");
 	expect(toggled("posix,mpiio", "posix")).toBe("mpiio");
+});
+
+test("the form begins with the run that is open, and with what is usual where none is", () => {
+	expect(ofRun({ form: { program: "./s3d", ranks: "4", mpi: "mpich" } } as unknown as Run)).toMatchObject({ program: "./s3d", ranks: "4", mpi: "mpich", level: "call" });
+	expect(request(ofRun(null))).toBeNull();
 });

@@ -1,11 +1,12 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { copy } from "../../parts/copy";
 import { Shown } from "../../parts/notice";
-import { say } from "../../parts/say";
 import { useAnswer } from "../../state/answers";
+import { currentRun } from "../../state/runs";
 import { change, given } from "../../state/state";
 import { RunForm } from "./form";
-import { formatForm, parseForm, request, type Field, type SetupAnswer } from "./query";
+import { formatForm, ofRun, parseForm, request, type Field, type SetupAnswer } from "./query";
 
 const PAUSE = 300; // ms without a key before the server is asked
 
@@ -20,13 +21,20 @@ function useRested<T>(value: T, key: string): T {
 }
 
 export function Setup(): JSX.Element {
-	const form = parseForm(given("form"));
+	const form = given("form") ? parseForm(given("form")) : ofRun(currentRun.value);
 	const set = (name: Field, value: string): void => change({ form: formatForm({ ...form, [name]: value }) }, true);
-	const parameters = useRested(request(form), given("form"));
+	const parameters = useRested(request(form), formatForm(form));
 	const answer = useAnswer<SetupAnswer>("setup", parameters);
 	return (
 		<div class="setup">
-			<RunForm form={form} set={set} />
+			<div>
+				{currentRun.value && !given("form") && (
+					<p class="quiet">
+						Filled from the run {currentRun.value.name}; what you change is yours.
+					</p>
+				)}
+				<RunForm form={form} set={set} />
+			</div>
 			<div>
 				{parameters ? (
 					<Shown answer={answer} height={300}>
@@ -61,18 +69,12 @@ function Commands({ setup }: { setup: SetupAnswer }): JSX.Element {
 
 /** Text that is copied with one press. */
 function Text({ title, text }: { title: string; text: string }): JSX.Element {
-	const copy = (): void => {
-		navigator.clipboard.writeText(text).then(
-			() => say(`${title} copied`),
-			() => say("The browser does not let this page copy; select the text"),
-		);
-	};
 	return (
 		<div>
 			<div class="bar">
 				<strong>{title}</strong>
 				<span class="grow" />
-				<button type="button" onClick={copy} aria-label={`Copy ${title}`}>
+				<button type="button" onClick={() => copy(text, title)} aria-label={`Copy ${title}`}>
 					Copy
 				</button>
 			</div>

@@ -28,6 +28,15 @@ export function tablesOf(schema: Table): SchemaTable[] {
 export const LIMIT = 1000;
 export const FIRST = "select layer, op, count(*) as calls, sum(duration) / 1e9 as seconds, sum(bytes) as bytes\nfrom calls\ngroup by all\norder by seconds desc";
 
+/** What to begin with: a question, and the statement that answers it. */
+export const EXAMPLES: readonly (readonly [string, string])[] = [
+	["Which functions take the time?", FIRST],
+	["Which files take the time?", "select path, sum(calls) as calls, sum(time) / 1e9 as seconds, sum(bytes) as bytes\nfrom counters join files using (file)\ngroup by path\norder by seconds desc\nlimit 20"],
+	["How much did each process move, in how many calls?", "select rank, process, sum(calls) as calls, sum(bytes) as bytes\nfrom counters join processes using (process)\nwhere layer = 'posix' and kind in ('read', 'write')\ngroup by all\norder by bytes desc"],
+	["Which accesses are below 4 KiB?", "select layer, op, path, count(*) as calls, sum(duration) / 1e9 as seconds\nfrom calls join files using (file)\nwhere calls.kind in ('read', 'write') and bytes < 4096\ngroup by all\norder by calls desc"],
+	["Which lines of the program made the calls?", "select source, line, function, op, count(*) as calls, sum(duration) / 1e9 as seconds\nfrom calls join sites using (site)\ngroup by all\norder by seconds desc\nlimit 20"],
+];
+
 /** Columns that a chart can have on its axes. */
 export function drawable(table: Table): { labels: string[]; values: string[] } {
 	const isNumber = (at: number): boolean => table.rows.some((row) => typeof row[at] === "number") && table.rows.every((row) => row[at] === null || typeof row[at] === "number");

@@ -8,7 +8,7 @@ import type { Table } from "../../source";
 import { isReport, useAnswer } from "../../state/answers";
 import { change, given, go, run } from "../../state/state";
 import { barsHeight, paintRows } from "./paint";
-import { bars, BARS, drawable, FIRST, firstChoice, inserted, LIMIT, tablesOf, type SchemaTable } from "./query";
+import { bars, BARS, drawable, EXAMPLES, FIRST, firstChoice, inserted, LIMIT, tablesOf, type SchemaTable } from "./query";
 
 export function Sql(): JSX.Element {
 	const statement = given("q");
@@ -49,12 +49,33 @@ export function Sql(): JSX.Element {
 				</div>
 				<Schema insert={insert} />
 			</div>
+			{!statement && !isReport() && <Examples />}
 			{statement && !stopped && (
 				<Shown answer={answer} height={200}>
 					{(table) => <Result key={statement} table={table} />}
 				</Shown>
 			)}
 		</>
+	);
+}
+
+function Examples(): JSX.Element {
+	return (
+		<section aria-labelledby="examples">
+			<h2 id="examples">Questions to begin with</h2>
+			<ul class="examples">
+				{EXAMPLES.map(([question, text]) => (
+					<li key={question}>
+						<button type="button" class="link" onClick={() => change({ q: text })}>
+							{question}
+						</button>
+						<pre tabIndex={0} role="region" aria-label={`Statement: ${question}`}>
+							{text}
+						</pre>
+					</li>
+				))}
+			</ul>
+		</section>
 	);
 }
 

@@ -1,13 +1,16 @@
 import { fit, hatch, SMALL, type Box, type Ink } from "../../draw/ink";
+import { kindColour, kindGroup } from "../../draw/kinds";
 import { place, ticks, timeLabels, type Scale } from "../../draw/scale";
 import { contrast, layerColour, type Palette } from "../../draw/theme";
 import { time } from "../../draw/units";
 import type { Mark } from "../heat/query";
-import { rowName, type Item, type Phase } from "./query";
+import { matches, rowName, type Colouring, type Item, type Phase } from "./query";
 
 const TOP = 24;
 const GAP = 6;
 const LETTER = 7.2; // pixels
+const ROOM = 560; // pixels that lanes share before their rows are as low as may be
+const PALE = 0.15; // of what a search does not mean
 
 /** Where lanes and their layers stand. */
 export interface Layout {
@@ -16,19 +19,26 @@ export interface Layout {
 	row: number;
 	/** Top of a strip by `rowName`. */
 	tops: Map<string, number>;
-	lanes: number[];
-	layers: string[];
+	/** Layers of each lane that is shown, top to bottom. */
+	rows: Map<number, string[]>;
 	height: number;
 }
 
-export function layout(lanes: number[], layers: string[], view: [number, number], width: number): Layout {
-	const row = Math.max(6, Math.min(18, Math.floor(560 / Math.max(1, lanes.length * layers.length))));
+const LEAST = 13; // of a lane: its name needs that
+
+/** Lanes without layers are left out. */
+export function layout(rows: Map<number, string[]>, view: [number, number], width: number): Layout {
+	const shown = new Map([...rows].filter(([, layers]) => layers.length > 0));
+	const strips = [...shown.values()].reduce((sum, layers) => sum + layers.length, 0);
+	const row = Math.max(6, Math.min(18, Math.floor((ROOM - shown.size * GAP) / Math.max(1, strips))));
 	const tops = new Map<string, number>();
-	lanes.forEach((lane, at) => {
-		layers.forEach((layer, below) => tops.set(rowName(lane, layer), TOP + at * (layers.length * row + GAP) + below * row));
-	});
+	let top = TOP;
+	for (const [lane, layers] of shown) {
+		layers.forEach((layer, below) => tops.set(rowName(lane, layer), top + below * row));
+		top += Math.max(LEAST, layers.length * row) + GAP;
+	}
 	const start = width < 500 ? 64 : 120;
-	return { x: { from: view[0], to: view[1], start, end: width - 6 }, row, tops, lanes, layers, height: TOP + lanes.length * (layers.length * row + GAP) };
+	return { x: { from: view[0], to: view[1], start, end: width - 6 }, row, tops, rows: shown, height: Math.max(top, TOP + 60) };
 }
 
 export interface TimelinePicture {
@@ -39,15 +49,18 @@ export interface TimelinePicture {
 	critical: Phase[];
 	lane: (lane: number) => string;
 	pinned: number[];
+	colours: Colouring;
+	/** Words of a search: what they do not mean is pale. */
+	find: string;
 }
 
 export function paintTimeline(at: Layout, picture: TimelinePicture): (ink: Ink, box: Box, palette: Palette) => void {
 	return (ink, box, palette) => {
 		ground(ink, at, picture, palette);
 		for (const phase of picture.critical) critical(ink, at, phase, palette);
-		for (const item of picture.items) strip(ink, at, item, palette);
+		for (const item of picture.items) strip(ink, at, item, picture, palette);
 		for (const [from, to] of missing(at.x, picture.covered)) hatch(ink, from, TOP, to - from, box.height - TOP - GAP, palette.line);
-		for (const mark of picture.marks) diamond(ink, at, mark, palette);
+		for (const mark of picture.marks) pointer(ink, at, mark, palette);
 		axis(ink, at, box, palette);
 	};
 }
@@ -56,8 +69,8 @@ export function paintTimeline(at: Layout, picture: TimelinePicture): (ink: Ink, 
 function ground(ink: Ink, at: Layout, { lane, pinned }: TimelinePicture, palette: Palette): void {
 	ink.font = SMALL;
 	ink.textBaseline = "middle";
-	for (const one of at.lanes) {
-		const top = at.tops.get(rowName(one, at.layers[0] ?? "")) ?? 0;
+	for (const [one, layers] of at.rows) {
+		const top = at.tops.get(rowName(one, layers[0] ?? "")) ?? 0;
 		ink.fillStyle = palette.line;
 		ink.fillRect(0, top - GAP / 2 - 0.5, at.x.end, 1);
 		ink.fillStyle = palette.text;
@@ -66,9 +79,19 @@ function ground(ink: Ink, at: Layout, { lane, pinned }: TimelinePicture, palette
 		if (at.row < 11 || at.x.start < 100) continue;
 		ink.textAlign = "right";
 		ink.fillStyle = palette.quiet;
-		at.layers.forEach((layer, below) => ink.fillText(fit(layer, 52), at.x.start - 4, top + (below + 0.5) * at.row));
+		layers.forEach((layer, below) => ink.fillText(fit(layer, 52), at.x.start - 4, top + (below + 0.5) * at.row));
 	}
 	ink.textAlign = "left";
+}
+
+/** The lane whose name is at this place; null: there is none. */
+export function laneAt(at: Layout, x: number, y: number): number | null {
+	if (x >= at.x.start) return null;
+	for (const [lane, layers] of at.rows) {
+		const top = at.tops.get(rowName(lane, layers[0] ?? "")) ?? 0;
+		if (y >= top && y < top + Math.max(LEAST, layers.length * at.row)) return lane;
+	}
+	return null;
 }
 
 /** Pixels of an item, whole ones, so that bins side by side show no seams; at least one wide, so that a short call is not lost. Null outside. */
@@ -80,16 +103,23 @@ export function itemBox(at: Layout, item: Pick<Item, "lane" | "layer" | "start" 
 	return [left, top, Math.max(1, right - left), at.row - 1];
 }
 
+export function itemColour(palette: Palette, item: Item, colours: Colouring): string {
+	return colours === "layer" ? layerColour(palette, item.layer) : kindColour(palette, kindGroup(item.kind));
+}
+
 /** A bin is as high as it is busy, and never so low that it vanishes. */
-function strip(ink: Ink, at: Layout, item: Item, palette: Palette): void {
+function strip(ink: Ink, at: Layout, item: Item, { colours, find }: TimelinePicture, palette: Palette): void {
 	const box = itemBox(at, item);
 	if (!box) return;
 	const [left, top, width, height] = box;
-	const colour = layerColour(palette, item.layer);
+	const colour = itemColour(palette, item, colours);
+	const meant = matches(item, find);
+	ink.globalAlpha = meant ? 1 : PALE;
 	const filled = Math.max(Math.min(3, height), height * item.busy);
 	ink.fillStyle = colour;
 	ink.fillRect(left, top + height - filled, width > 4 && item.busy === 1 ? width - 1 : width, filled);
-	if (height < 11 || width < 40 || item.busy < 1) return;
+	ink.globalAlpha = 1;
+	if (!meant || height < 11 || width < 40 || item.busy < 1) return;
 	ink.fillStyle = contrast(colour, "#000000") > contrast(colour, "#ffffff") ? "#000000" : "#ffffff";
 	ink.font = SMALL;
 	ink.textBaseline = "middle";
@@ -108,29 +138,29 @@ function missing(x: Scale, [from, to]: [number, number]): [number, number][] {
 
 /** All rows of who is critical, on a ground of the marks' colour, with a line above. */
 function critical(ink: Ink, at: Layout, phase: Phase, palette: Palette): void {
-	const box = itemBox(at, { ...phase, layer: at.layers[0] ?? "" });
+	const layers = at.rows.get(phase.lane) ?? [];
+	const box = itemBox(at, { ...phase, layer: layers[0] ?? "" });
 	if (!box) return;
 	const [left, top, width] = box;
 	ink.fillStyle = palette.mark;
 	ink.globalAlpha = 0.15;
-	ink.fillRect(left, top, width, at.layers.length * at.row);
+	ink.fillRect(left, top, width, layers.length * at.row);
 	ink.globalAlpha = 1;
 	ink.fillRect(left, top - 2, width, 2);
 }
 
-function diamond(ink: Ink, at: Layout, mark: Mark & { layer?: string }, palette: Palette): void {
+/** A small arrow that points at a call from above: a longest one, however short it is on screen; its label stays free. */
+function pointer(ink: Ink, at: Layout, mark: Mark & { layer?: string }, palette: Palette): void {
 	const box = itemBox(at, { lane: mark.lane, layer: mark.layer ?? "", start: mark.start, end: mark.start + mark.duration });
 	if (!box) return;
-	const [x, y] = [box[0] + box[2] / 2, box[1] + box[3] / 2];
-	const size = Math.min(5, at.row / 2 + 1);
+	const [x, y] = [box[0] + box[2] / 2, box[1] + 3];
 	ink.fillStyle = palette.mark;
 	ink.strokeStyle = palette.background;
 	ink.lineWidth = 1;
 	ink.beginPath();
-	ink.moveTo(x, y - size);
-	ink.lineTo(x + size, y);
-	ink.lineTo(x, y + size);
-	ink.lineTo(x - size, y);
+	ink.moveTo(x, y);
+	ink.lineTo(x - 4, y - 6);
+	ink.lineTo(x + 4, y - 6);
 	ink.closePath();
 	ink.fill();
 	ink.stroke();

@@ -10,6 +10,8 @@ export interface Item {
 	lane: number;
 	layer: string;
 	op: string;
+	/** Of `calls.kind`. */
+	kind: string;
 	/** Of a bin: its longest call. */
 	call: string;
 	start: number;
@@ -19,7 +21,15 @@ export interface Item {
 	/** ns of the longest call. */
 	longest: number;
 	depth: number;
+	/** Of a call, where it moved any; null of a bin. */
+	bytes: number | null;
+	/** Of a call, its file. */
+	path: string | null;
 }
+
+/** What colours tell apart. */
+export const COLOURS = ["operation", "layer"] as const;
+export type Colouring = (typeof COLOURS)[number];
 
 /** From when until when a process, or a server, held the others up. */
 export interface Phase {
@@ -82,36 +92,73 @@ export function itemsOf(strips: Strips, time: [number, number]): Item[] {
 }
 
 function spans(table: Table): Item[] {
-	const [lane, depth, call, layer, op, start, duration] = ["lane", "depth", "call", "layer", "op", "start", "duration"].map((name) => column(table, name)) as [number, number, number, number, number, number, number];
-	const items = table.rows.map((row) => ({
-		lane: Number(row[lane]),
-		depth: Number(row[depth]),
-		call: String(row[call]),
-		layer: String(row[layer]),
-		op: String(row[op]),
-		start: Number(row[start]),
-		end: Number(row[start]) + Number(row[duration]),
-		busy: 1,
-		longest: Number(row[duration]),
-	}));
+	const at = places(table, "lane", "depth", "call", "layer", "op", "kind", "start", "duration", "bytes", "path");
+	const items = table.rows.map((row): Item => {
+		const [lane, depth, call, layer, op, kind, start, duration, bytes, path] = at.map((one) => row[one] ?? null);
+		return {
+			lane: Number(lane),
+			depth: Number(depth),
+			call: String(call),
+			layer: String(layer),
+			op: String(op),
+			kind: String(kind),
+			start: Number(start),
+			end: Number(start) + Number(duration),
+			busy: 1,
+			longest: Number(duration),
+			bytes: bytes === null ? null : Number(bytes),
+			path: path === null ? null : String(path),
+		};
+	});
 	return items.sort((a, b) => a.depth - b.depth || a.start - b.start);
 }
 
+/** Where these columns stand in a row. */
+function places(table: Table, ...names: string[]): number[] {
+	return names.map((name) => column(table, name));
+}
+
 function bins(table: Table, [from, to]: [number, number]): Item[] {
-	const [lane, layer, bin, op, busy, call, longest] = ["lane", "layer", "bin", "op", "busy", "call", "longest"].map((name) => column(table, name)) as [number, number, number, number, number, number, number];
+	const at = places(table, "lane", "layer", "bin", "op", "busy", "call", "longest", "kind");
 	const width = (to - from) / WIDTH;
-	const isShare = table.columns[busy]?.unit === "share";
-	return table.rows.map((row) => ({
-		lane: Number(row[lane]),
-		depth: 0,
-		call: String(row[call]),
-		layer: String(row[layer]),
-		op: String(row[op]),
-		start: from + Number(row[bin]) * width,
-		end: from + (Number(row[bin]) + 1) * width,
-		busy: Math.min(1, isShare ? Number(row[busy]) : Number(row[busy]) / width),
-		longest: Number(row[longest]),
-	}));
+	const isShare = table.columns[at[4] ?? 0]?.unit === "share";
+	return table.rows.map((row): Item => {
+		const [lane, layer, bin, op, busy, call, longest, kind] = at.map((one) => row[one] ?? null);
+		return {
+			lane: Number(lane),
+			depth: 0,
+			call: String(call),
+			layer: String(layer),
+			op: String(op),
+			kind: String(kind),
+			start: from + Number(bin) * width,
+			end: from + (Number(bin) + 1) * width,
+			busy: Math.min(1, isShare ? Number(busy) : Number(busy) / width),
+			longest: Number(longest),
+			bytes: null,
+			path: null,
+		};
+	});
+}
+
+/** Does a search mean this item? By function, layer or file. */
+export function matches(item: Item, words: string): boolean {
+	const wanted = words.trim().toLowerCase();
+	return wanted === "" || [item.op, item.layer, item.path ?? ""].some((one) => one.toLowerCase().includes(wanted));
+}
+
+/** The match after an item in time, the first again after the last; and the number it has among all. */
+export function nextMatch(items: Item[], words: string, after: Item | null): { item: Item; at: number; of: number } | null {
+	const found = items.filter((one) => matches(one, words)).sort((a, b) => a.start - b.start || a.depth - b.depth);
+	const at = after ? (found.indexOf(after) + 1) % Math.max(1, found.length) : 0;
+	const item = found[at];
+	return item ? { item, at: at + 1, of: found.length } : null;
+}
+
+/** The layers of each lane that have calls, in the order of the stack; of a lane without calls none. */
+export function rowsOf(items: Item[], lanes: number[], layers: string[]): Map<number, string[]> {
+	const there = new Set(items.map((one) => rowName(one.lane, one.layer)));
+	return new Map(lanes.map((lane) => [lane, layers.filter((layer) => there.has(rowName(lane, layer)))]));
 }
 
 /** The item that a key leads to: left and right in its row, up and down to the nearest in time of the next row. */

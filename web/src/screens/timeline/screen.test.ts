@@ -4,9 +4,11 @@ import { SvgInk } from "../../draw/ink";
 import { palettes } from "../../draw/theme";
 import type { Strips } from "../../source";
 import { whole } from "../../state/window";
-import { itemBox, itemUnder, layout, paintTimeline } from "./paint";
-import { itemsOf, LANES, lanesAsked, lanesOf, neighbour, phasesOf, shownLanes, WIDTH } from "./query";
-import { phaseInWords } from "./screen";
+import { contrast } from "../../draw/theme";
+import { KINDS, kindColour, kindGroup } from "../../draw/kinds";
+import { itemBox, itemColour, itemUnder, laneAt, layout, paintTimeline } from "./paint";
+import { itemsOf, LANES, lanesAsked, lanesOf, matches, neighbour, nextMatch, phasesOf, rowsOf, shownLanes, WIDTH } from "./query";
+import { itemInWords, phaseInWords } from "./words";
 
 const run = runs.runs[0]!;
 const all = whole(run);
@@ -41,15 +43,51 @@ describe("items", () => {
 	});
 
 	test("of bins: times by the number of the bin, busy as a share of it", () => {
-		const columns = ["lane", "layer", "bin", "op", "busy", "call", "longest"].map((name) => ({ name, unit: name === "busy" ? ("ns" as const) : ("text" as const) }));
-		const bins: Strips = { spans: null, bins: { columns, rows: [[3, "posix", 2, "pwrite", 0.5, "7", 90]], total: 1, sql: "", note: null }, limit: 0 };
-		expect(itemsOf(bins, [1000, 1000 + WIDTH])).toMatchObject([{ lane: 3, start: 1002, end: 1003, busy: 0.5, call: "7", longest: 90 }]);
+		const columns = ["lane", "layer", "bin", "op", "busy", "call", "longest", "kind"].map((name) => ({ name, unit: name === "busy" ? ("ns" as const) : ("text" as const) }));
+		const bins: Strips = { spans: null, bins: { columns, rows: [[3, "posix", 2, "pwrite", 0.5, "7", 90, "write"]], total: 1, sql: "", note: null }, limit: 0 };
+		expect(itemsOf(bins, [1000, 1000 + WIDTH])).toMatchObject([{ lane: 3, start: 1002, end: 1003, busy: 0.5, call: "7", longest: 90, kind: "write", bytes: null }]);
+	});
+
+	test("are named by function, rank and time, never by number", () => {
+		const slow = items.find((one) => one.call === SLOW)!;
+		expect(itemInWords(slow, (lane) => `rank ${lane}`)).toBe("pwrite, rank 37, 900 ms, at 3.1 s, layer posix, 8 KiB, /scratch/<b>out</b>.h5");
+		expect(itemInWords({ ...slow, busy: 0.37 }, (lane) => `rank ${lane}`)).toContain("the longest of a bin that is 37 % busy");
+	});
+
+	test("are found by function, layer and file; Enter goes on in time and begins again", () => {
+		const slow = items.find((one) => one.call === SLOW)!;
+		expect([matches(slow, "PWRITE"), matches(slow, "out</b>"), matches(slow, "posix"), matches(slow, "fsync"), matches(slow, " ")]).toEqual([true, true, true, false, true]);
+		const few = items.filter((one) => one.lane > 60);
+		const first = nextMatch(few, "write_all", null)!;
+		expect([first.at, first.of]).toEqual([1, 3]);
+		const last = nextMatch(few, "write_all", nextMatch(few, "write_all", first.item)!.item)!;
+		expect(nextMatch(few, "write_all", last.item)?.item).toBe(first.item);
+		expect(nextMatch(few, "fsync", null)).toBeNull();
 	});
 });
 
 describe("picture", () => {
 	const lanes = [36, 37];
-	const at = layout(lanes, layers, all.time, 1000);
+	const at = layout(rowsOf(items, lanes, layers), all.time, 1000);
+
+	test("rows without calls, and lanes without rows, are not drawn", () => {
+		const posix = items.filter((one) => one.lane === 37 && one.layer === "posix");
+		const few = layout(rowsOf(posix, [5, 36, 37], layers), all.time, 1000);
+		expect([...few.rows]).toEqual([[37, ["posix"]]]);
+		expect([...few.tops.keys()]).toEqual(["37 posix"]);
+		expect(laneAt(few, 10, few.tops.get("37 posix")! + 2)).toBe(37);
+		expect(laneAt(few, 10, few.height + 50)).toBeNull();
+		expect(laneAt(few, 500, few.tops.get("37 posix")! + 2)).toBeNull();
+	});
+
+	test.each([palettes.light, palettes.dark])("of $name: kinds have colours of their own, 3:1 against the ground", (palette) => {
+		const colours = [...KINDS, kindGroup("of a newer server")].map((one) => kindColour(palette, one));
+		expect(new Set(colours).size).toBe(colours.length);
+		for (const colour of colours) expect(contrast(colour, palette.background)).toBeGreaterThanOrEqual(3);
+		const slow = items.find((one) => one.call === SLOW)!;
+		expect(itemColour(palette, slow, "operation")).toBe(kindColour(palette, KINDS[0]!));
+		expect(itemColour(palette, slow, "layer")).toBe(palette.layers["posix"]);
+	});
 
 	test("an item is found where it is drawn; what is not on screen is not", () => {
 		const slow = items.find((one) => one.call === SLOW)!;
@@ -66,7 +104,7 @@ describe("picture", () => {
 		const box = { width: 1000, height: at.height };
 		const draw = (covered: [number, number]): number => {
 			const ink = new SvgInk(box);
-			paintTimeline(at, { items, covered, marks: [], critical: [], lane: String, pinned: [] })(ink, box, palettes.light);
+			paintTimeline(at, { items, covered, marks: [], critical: [], lane: String, pinned: [], colours: "operation", find: "" })(ink, box, palettes.light);
 			return (ink.document("#ffffff").match(/<path/g) ?? []).length;
 		};
 		expect(draw([0, 4e9])).toBe(draw(all.time) + 1);
@@ -77,7 +115,7 @@ describe("picture", () => {
 		const phases = phasesOf({ columns, rows: [[37, 2e9, 4e9, 0.5], [5, 0, 1e9, null]], total: 2, sql: "", note: null });
 		const box = { width: 1000, height: at.height };
 		const ink = new SvgInk(box);
-		paintTimeline(at, { items: [], covered: all.time, marks: [], critical: phases, lane: String, pinned: [] })(ink, box, palettes.light);
+		paintTimeline(at, { items: [], covered: all.time, marks: [], critical: phases, lane: String, pinned: [], colours: "operation", find: "" })(ink, box, palettes.light);
 		const [left, , width] = itemBox(at, { ...phases[0]!, layer: layers[0]! })!;
 		const grounds = ink.document("#ffffff").match(new RegExp(`<rect[^>]*x="${left}"[^>]*width="${width}"[^>]*fill="${palettes.light.mark}"`, "g"));
 		expect(grounds).toHaveLength(2);
