@@ -5,13 +5,11 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import statistics
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import fathom
 import pytest
 from fathom.analysis import findings
@@ -99,16 +97,3 @@ def test_a_cold_folder_of_a_local_disk_is_no_slow_server(tmp_path: Path) -> None
     (row,) = opened.sql(named, below=f"{tmp_path}/%").to_pylist()
     assert row["server"] == row["mount"]
     assert opened.sql("from file_stripes()").num_rows == 0
-
-
-def test_networks_file_systems_are_those_of_the_packer() -> None:
-    source = (paths.ROOT / "engine" / "pack" / "src" / "files.rs").read_text(encoding="utf-8")
-    begin = source.index("fn is_network")
-    types = re.findall(r'"([a-z0-9.]+)"', source[begin : source.index("\n}", begin)])
-    assert len(types) == 23
-    macro = (paths.ROOT / "python/fathom/analysis/sql/conditions.sql").read_text(encoding="utf-8")
-    with duckdb.connect() as connection:
-        connection.execute(re.search(r"create or replace macro is_network.*?;", macro, re.S)[0])
-        for one in [*types, "ext4", "tmpfs", ""]:
-            (is_network,) = connection.execute("select is_network($1)", [one]).fetchone()
-            assert is_network == (one in types), one

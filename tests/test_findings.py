@@ -63,6 +63,8 @@ def test_the_guilty_is_found_and_the_innocent_is_not(path: Path, tmp_path: Path)
     assert all(one.lines for one in of_the_pair if one.calls), "example calls without a source line"
     # Where ranks share processors that is so of both.
     few = pair.ranks > len(os.sched_getaffinity(0))
+    if few and pair.processors:
+        pytest.skip("the innocent program needs a processor for each rank, which are not here")
     also = {*pair.also, *(["more-ranks-than-processors"] if few else [])}
     innocent, seconds = concluded(pair, pair.innocent, tmp_path / "innocent", rules)
     wrong = [

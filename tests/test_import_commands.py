@@ -24,7 +24,7 @@ ONE_FILE = ("--files", "*/child")
 FOLLOWED: tuple[Case, ...] = (
     ("patterns", ONE_FILE, 0, "42 B"),
     ("generate", ("--from", "{run}", *ONE_FILE, "-o", "{out}"), 0, "6 raw writes of 1 file"),
-    ("replay", (*ONE_FILE, "--emit-c", "{out}.c"), 0, "8 calls of 1 ranks"),
+    ("replay", (*ONE_FILE, "--emit-c", "{out}.c"), 0, "8 calls of 1 rank"),
 )
 CASES: dict[str, tuple[Case, ...]] = {
     "counters": (
@@ -54,7 +54,7 @@ CASES: dict[str, tuple[Case, ...]] = {
         ("show", ("--all",), 0, "results are not recorded"),
         ("patterns", ("--files", "*/data.0"), 0, "59.1 KiB"),
         ("generate", ("--from", "{run}", "--files", "*/shared", "-o", "{out}"), 0, "14 raw writes of 1 file"),
-        ("replay", ("--files", "*/data.0", "--emit-c", "{out}.c"), 0, "57 calls of 1 ranks"),
+        ("replay", ("--files", "*/data.0", "--emit-c", "{out}.c"), 0, "57 calls of 1 rank"),
     ),
 }  # fmt: skip
 

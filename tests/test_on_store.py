@@ -79,7 +79,7 @@ def slow_store(run: Run) -> Store:
     listed = ", ".join(f"{value} as {name}" for name, value in texts.items() if name != "direction")
     rows = f"select {listed}, way as direction from (values ('read'), ('write')) as t (way)"
     macros.replace(run.connection, "stores", rows, temporary=True)
-    return Store(Path("slow.toml"), "slow", "", "network", (), False, {}, {}, {})
+    return Store(Path("slow.toml"), "slow", "", "network", (), (), False, {}, {}, {})
 
 
 def on_slow(place: Path, *mended: str) -> Prediction:

@@ -452,7 +452,7 @@ def test_the_command_changes_all_and_says_when(tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text('[job]\n[call]\noperations = "write"\n')
     done = flips.select(tmp_path / "s.toml")
     assert done.returncode == 0, done.stderr
-    assert "processes of" in done.stderr and '[call] operations = "write"' in done.stderr
+    assert "1 process of" in done.stderr and '[call] operations = "write"' in done.stderr
     flips.goes_on()
     assert flips.select("--level", "file", "--layers", "posix").returncode == 0
     flips.goes_on()

@@ -53,11 +53,14 @@ struct options {
 	unsigned level;
 	bool level_asked; /* --level was given */
 	uint64_t budget;
-	const char *ranks;  /* NULL: all */
-	const char *files;  /* newline-separated globs; NULL: all */
-	const char *select; /* the selection file; NULL: level, layers and files above say it */
-	const char *tuned;  /* the settings file; NULL: none */
-	bool tunable;       /* settings may come while the program runs */
+	const char *ranks;   /* NULL: all */
+	const char *files;   /* newline-separated globs; NULL: all */
+	const char *select;  /* the selection file; NULL: level, layers and files above say it */
+	const char *tuned;   /* the settings file; NULL: none */
+	bool tunable;        /* settings may come while the program runs */
+	bool paths;          /* who called, of each call */
+	const char *regions; /* newline-separated NAME=FILE:FUNCTION, of Python; NULL: none */
+	const char *skip;    /* newline-separated: whose lines are not the user's own; NULL: none */
 	const char *mmap;  /* "dirty": tell which pages of mapped files are written; NULL: do not */
 	const char *shell; /* of `fathom env`: sh, csh, fish, json */
 	const char *probes;  /* the user's own catalogs, colon-separated, absolute; NULL: none */

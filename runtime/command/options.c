@@ -170,6 +170,12 @@ static bool rank_list_good(const char *list)
 	}
 }
 
+/* A line more of a list. */
+static const char *with_line(const char *list, const char *line)
+{
+	return list ? format_text("%s\n%s", list, line) : line;
+}
+
 static void add_glob(struct options *options, const char *glob)
 {
 	const size_t before = options->files ? strlen(options->files) : 0;
@@ -178,7 +184,27 @@ static void add_glob(struct options *options, const char *glob)
 		fail(EXIT_FATHOM, "--files: more than %d bytes of globs", GLOBS);
 	if (strchr(glob, '\n') || !*glob)
 		fail(EXIT_FATHOM, "--files: a glob is not empty and has no line end");
-	options->files = options->files ? format_text("%s\n%s", options->files, glob) : glob;
+	options->files = with_line(options->files, glob);
+}
+
+static void add_region(struct options *options, const char *word)
+{
+	const char *is = strchr(word, '='), *colon = strrchr(word, ':');
+
+	if (!is || is == word || !colon || colon < is + 2 || !colon[1] || strchr(word, '\n'))
+		fail(EXIT_FATHOM,
+		     "--regions: '%s' is not NAME=FILE:FUNCTION, as epoch=train.py:run_epoch",
+		     word);
+	options->regions = with_line(options->regions, word);
+	if (!(options->counted & 1 << LAYER_USER))
+		options->recorded |= 1 << LAYER_USER;
+}
+
+static void add_skipped(struct options *options, const char *name)
+{
+	if (strchr(name, '\n') || !*name)
+		fail(EXIT_FATHOM, "--skip: a name is not empty and has no line end");
+	options->skip = with_line(options->skip, name);
 }
 
 static void add_probes(struct options *options, const char *file)
@@ -405,6 +431,20 @@ static const struct {
 	 .flag = offsetof(struct options, tunable)},
 	{"mmap", "dirty", "tell which pages of mapped files are written (Linux 6.7)",
 	 .take = take_mmap},
+	{"paths", NULL,
+	 "tell of each call which functions led to it: 0.1 microseconds more a call (of MPI-IO, "
+	 "HDF5 "
+	 "and netCDF it is always told)",
+	 .flag = offsetof(struct options, paths)},
+	{"regions", "NAME=FILE:FUNCTION",
+	 "calls of a Python function are a region of that name, as epoch=train.py:run_epoch; "
+	 "repeatable",
+	 .take = add_region},
+	{"skip", "NAME",
+	 "a wrapper's lines are not the user's own, but those that call it: a library, source "
+	 "file, "
+	 "folder or Python module; repeatable",
+	 .take = add_skipped},
 	{"probes", "FILE",
 	 "record the functions of your own catalog too (docs/catalog.md); repeatable (default: "
 	 "those in FATHOM_PROBES, colon-separated)",

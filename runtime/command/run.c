@@ -198,6 +198,14 @@ static void json_configuration(struct text *out, const struct run *run)
 	json_string(out, options->ranks ? options->ranks : "");
 	text_add(out, ", \"files\": ");
 	json_list(out, options->files, '\n');
+	if (options->regions) {
+		text_add(out, ", \"regions\": ");
+		json_list(out, options->regions, '\n');
+	}
+	if (options->skip) {
+		text_add(out, ", \"skip\": ");
+		json_list(out, options->skip, '\n');
+	}
 	if (options->select) {
 		text_add(out, ", \"selection\": ");
 		json_string(out, user_text("--select", options->select));

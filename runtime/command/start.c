@@ -77,6 +77,17 @@ static const char *layers_in_force(const struct options *options)
 	return format_text("%s%s%s", recorded, *recorded && *counted ? "," : "", counted);
 }
 
+/* Where interpreters find what marks the regions (runtime/python), before the user's own places. */
+static const char *regions_path(const char *library)
+{
+	const char *folder = format_text("%s/python", directory_of(format_text("%s", library)));
+	const char *own = getenv("PYTHONPATH");
+
+	if (access(format_text("%s/sitecustomize.py", folder), R_OK))
+		fail(EXIT_FATHOM, "--regions: %s: %s", folder, strerror(errno));
+	return own && *own ? format_text("%s:%s", folder, own) : folder;
+}
+
 void environment_each(const struct run *run, void (*use)(const char *name, const char *value))
 {
 	const struct options *options = &run->options;
@@ -93,7 +104,11 @@ void environment_each(const struct run *run, void (*use)(const char *name, const
 	use("FATHOM_TUNED", tuned_path(run));
 	tuned_variables(run, use);
 	use("FATHOM_MMAP", options->mmap);
+	use("FATHOM_PATHS", options->paths ? "1" : NULL);
 	use("FATHOM_PROBES", options->probes);
+	use("FATHOM_REGIONS", options->regions);
+	if (options->regions)
+		use("PYTHONPATH", regions_path(run->library));
 }
 
 static void set(const char *name, const char *value)

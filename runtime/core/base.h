@@ -17,7 +17,16 @@ enum {
 	AFTER_TEXT = 512,       /* of it is kept for what follows a text: numbers */
 	PATTERNS = 128,
 	SITES = 64,
-	USUAL = 64, /* entries of struct usual */
+	PATHS = 64,         /* of calls, to their places */
+	CALLERS = 24,       /* in one: further ones are unknown */
+	TRIALS = 64,        /* calls from an address, before it is taken to have one path */
+	UNWOUND = 4096,     /* of a thread's calls without asking what that costs, */
+	UNWOUND_SHARE = 16, /* and one of so many */
+	LINES = 256,        /* of Python */
+	PYTHON_LINES = 16,  /* of the user's, in a path */
+	FILES = 256,        /* of Python, whose owner is known */
+	FRAMES = 128,       /* of Python, looked at to find the user's */
+	USUAL = 64,         /* entries of struct usual */
 	PATH_BYTES = 4096,
 	OWN_DESCRIPTORS = 16, /* that a vfork child may open and be followed */
 	MARKS = 256,          /* per process image; further ones are counted */

@@ -187,7 +187,7 @@ static struct standing stand(struct thread *t, const struct levels *l, const str
 	struct standing s = standing(t);
 
 	if (!s.inside)
-		s.code |= (uint8_t)site_code(t, l, frame, site);
+		s.code |= (uint8_t)site_code(t, l, op_of(c->op), frame, site);
 	if (is_region(c->op))
 		s.code |= (uint8_t)levels_region(l, op_of(c->op)->name);
 	else
@@ -252,7 +252,8 @@ static void enter_without_row(struct thread *t, struct call *c, const struct dec
 static void enter_with_row(struct thread *t, struct call *c, const struct decision *d, int64_t size,
 			   int64_t offset, const void *frame, const void *site)
 {
-	const uint32_t object = c->object, where = t->depth ? 0 : site_of(t, frame, site);
+	const uint32_t object = c->object,
+		       where = t->depth ? 0 : site_of(t, op_of(c->op), frame, site);
 
 	if (t->uncut >> op_of(c->op)->layer & 1)
 		counters_cut(t);

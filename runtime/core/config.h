@@ -26,6 +26,7 @@ struct config {
 	const char *select;                /* FATHOM_SELECT or NULL */
 	const char *tuned;                 /* FATHOM_TUNED or NULL */
 	bool mmap_dirty;                   /* FATHOM_MMAP=dirty */
+	bool paths;                        /* FATHOM_PATHS=1: callers of each call */
 	uint32_t rank, ranks;              /* rank + 1; 0 unknown until MPI_Init */
 	bool first_on_node;                /* of the ranks */
 	char program[256];                 /* base name */

@@ -226,4 +226,5 @@ void config_read(const char *run)
 	config.tuned = replace_copy(config.tuned, config_text("FATHOM_TUNED"));
 	config.mmap_dirty =
 		config_text("FATHOM_MMAP") && !strcmp(config_text("FATHOM_MMAP"), "dirty");
+	config.paths = config_text("FATHOM_PATHS") != NULL;
 }

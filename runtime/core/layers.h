@@ -39,6 +39,9 @@ enum { LAYERS = sizeof(layer_names) / sizeof(layer_names[0]) };
 /* Whose calls take a run's settings: patched where there are some, recorded or not. */
 enum { TUNED_LAYERS = 1 << 1 | 1 << 2 | 1 << 4 };
 
+/* I/O of libraries: a call takes long enough to ask who made it. */
+enum { LIBRARY_LAYERS = 1 << 1 | 1 << 2 | 1 << 4 | 1 << 5 };
+
 /* In a list `NAME:counted` is a layer whose calls are counted, and are no events. */
 #define LAYER_COUNTED ":counted"
 #define LAYERS_DEFAULT                                                                             \

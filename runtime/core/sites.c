@@ -1,4 +1,4 @@
-/* Call sites: return address -> (module, offset), numbered once per process. */
+/* Call sites: return address -> (module, offset), numbered once per process; in Python code by its line, too. */
 #include <elf.h>
 #include <link.h>
 #include <fcntl.h>
@@ -6,6 +6,8 @@
 
 #include "core/base.h"
 #include "core/call.h"
+#include "core/config.h"
+#include "core/layers.h"
 #include "core/forget.h"
 #include "core/sites.h"
 #include "core/state.h"
@@ -13,15 +15,17 @@
 #include "core/thread.h"
 #include "core/levels.h"
 #include "core/process.h"
+#include "core/python.h"
 #include "core/raw.h"
+#include "core/unwind.h"
 #include "edges/edges.h"
 
-enum { SITE_TABLE = 4096, MODULES = 512 };
+enum { SITE_BITS = 16, SITE_TABLE = 1 << SITE_BITS, MODULES = 512 };
 
 struct site_table {
 	struct {
-		_Atomic uintptr_t address;
-		uint32_t site;
+		_Atomic uint64_t key;
+		_Atomic uint32_t site; /* 0: not yet */
 	} site[SITE_TABLE];
 	struct {
 		const struct link_map *map;
@@ -92,10 +96,42 @@ static uint32_t module_of(struct thread *t, const struct link_map *map, const ch
 	return define_module(t, map, begin);
 }
 
-static uint32_t define_site(struct thread *t, const void *address, const char *entry)
+/* A place that a call is made from. */
+struct place {
+	const void *address;            /* NULL: of a caller in Python */
+	const char *entry;              /* of Fortran; NULL: none */
+	const struct python_line *line; /* NULL: not in Python */
+	uint32_t caller; /* the place that its function was called from; 0: unknown */
+};
+
+static uint64_t mix(uint64_t key, uint64_t value)
+{
+	return (key * 0x9e3779b97f4a7c15u) ^ value;
+}
+
+/* Of an address alone it is the address; of others the highest bit is set. */
+static uint64_t key_of(const struct place *place)
+{
+	uint64_t key = (uintptr_t)place->address;
+
+	if (place->caller)
+		key = mix(key, place->caller) | 1ull << 63;
+	return place->line ? mix(key, place->line->key) | 1ull << 63 : key;
+}
+
+static void put_line(struct record *r, const struct python_line *line)
+{
+	char *text = r->t->path;
+
+	record_text(r, text, line ? python_file(line, text, PATH_BYTES) : 0);
+	record_varint(r, line ? python_number(line) : 0);
+	record_text(r, text, line ? python_function(line, text, PATH_BYTES) : 0);
+}
+
+static uint32_t define_site(struct thread *t, const struct place *place)
 {
 	void *begin = NULL;
-	const struct link_map *map = process_module(address, &begin);
+	const struct link_map *map = place->address ? process_module(place->address, &begin) : NULL;
 	uint32_t site = atomic_fetch_add(&process->sites, 1) + 1, module;
 	struct record r;
 
@@ -103,39 +139,50 @@ static uint32_t define_site(struct thread *t, const void *address, const char *e
 	r = record_begin(t);
 	record_varint(&r, site);
 	record_varint(&r, module);
-	record_varint(&r, (uintptr_t)address - (map ? map->l_addr : 0));
-	record_string(&r, entry);
+	record_varint(&r, (uintptr_t)place->address - (map ? map->l_addr : 0));
+	record_string(&r, place->entry);
+	put_line(&r, place->line);
+	record_varint(&r, place->caller);
 	record_end(&r, RECORD_SITE);
 	return site;
 }
 
-/* The process's table: bounded; a site that finds no room is unknown (0). */
-static uint32_t look_up(struct thread *t, const void *address, const char *entry)
+static struct site_table *site_table(void)
 {
-	uint64_t mask = process_lock();
-	struct site_table *table = process->site_table;
-	uint32_t slot = (uint32_t)((uintptr_t)address * 0x9e3779b97f4a7c15u >> 52), site = 0;
+	uint64_t mask;
 
-	if (!table)
-		table = process->site_table = memory_get(sizeof(*table), true);
-	for (uint32_t probe = 0; table && probe < 64; probe++, slot = (slot + 1) % SITE_TABLE) {
-		uintptr_t there = table->site[slot].address;
-
-		if (!there || (there == (uintptr_t)address && !table->site[slot].site)) {
-			table->site[slot].address = (uintptr_t)address;
-			process_unlock(
-				mask); /* a record may need the lock to go on to the next chunk */
-			site = define_site(t, address, entry);
-			table->site[slot].site = site;
-			return site;
-		}
-		if (there == (uintptr_t)address) {
-			site = table->site[slot].site;
-			break;
-		}
-	}
+	if (likely(process->site_table))
+		return process->site_table;
+	mask = process_lock();
+	if (!process->site_table)
+		process->site_table = memory_get(sizeof(struct site_table), true);
 	process_unlock(mask);
-	return site;
+	return process->site_table;
+}
+
+/* The process's table: bounded; a site that finds no room is unknown (0). Two threads that find the same place at
+ * once may define it twice. */
+static uint32_t look_up(struct thread *t, const struct place *place)
+{
+	const uint64_t key = key_of(place);
+	struct site_table *table = site_table();
+	uint32_t slot = (uint32_t)(key * 0x9e3779b97f4a7c15u >> (64 - SITE_BITS));
+
+	for (uint32_t probe = 0; table && probe < 64; probe++, slot = (slot + 1) % SITE_TABLE) {
+		uint64_t there = 0;
+		uint32_t site;
+
+		if (!atomic_compare_exchange_strong(&table->site[slot].key, &there, key) &&
+		    there != key)
+			continue;
+		site = atomic_load(&table->site[slot].site);
+		if (!site) {
+			site = define_site(t, place);
+			atomic_store(&table->site[slot].site, site);
+		}
+		return site;
+	}
+	return 0;
 }
 
 /* A Fortran entry's trampoline left the address it was called from; it is good while the stack slot that it
@@ -149,22 +196,122 @@ static const char *fortran_entry(const void *frame, const void **address)
 	return entry_site.name;
 }
 
-static struct site_entry *entry_of(struct thread *t, const void *frame, const void *address)
+static struct site_entry entry_at(struct thread *t, const struct place *place)
 {
-	const char *entry = fortran_entry(frame, &address);
-	struct site_entry *e = &t->site[(uintptr_t)address / 4 % SITES];
+	return (struct site_entry){.address = place->address, .site = look_up(t, place)};
+}
 
-	if (unlikely(e->address != address)) {
-		e->site = look_up(t, address, entry);
-		e->address = address;
-		e->code = 0;
+/* By the lines of Python that the thread is in. Programs of ever new paths are known by the innermost alone. */
+static struct site_entry *entry_of_lines(struct thread *t, struct place *place)
+{
+	struct python_line line[PYTHON_LINES];
+	const uint32_t lines = python_lines(t, line, PYTHON_LINES);
+	uint64_t key = (uintptr_t)place->address;
+	struct line_entry *e;
+
+	for (uint32_t i = 0; i < lines; i++)
+		key = mix(key, line[i].key);
+	e = &t->line[key % LINES];
+	if (likely(e->key == key))
+		return &e->entry;
+	for (uint32_t i = lines; i-- > 1 && process->sites < SITE_TABLE / 2;)
+		place->caller =
+			look_up(t, &(struct place){.line = &line[i], .caller = place->caller});
+	place->line = lines ? line : NULL;
+	*e = (struct line_entry){key, entry_at(t, place)};
+	return &e->entry;
+}
+
+static bool holds(const struct path_entry *e, const void *frame, const void *address)
+{
+	if (e->entry.address != address || e->frame != frame)
+		return false;
+	for (uint32_t i = 0; i < e->callers; i++)
+		if (*e->caller[i].slot != e->caller[i].held)
+			return false;
+	return true;
+}
+
+/* Where the function was called from, by which function, and so on. A program whose stack is never the same twice
+ * pays for some of its calls only. */
+static void learn_path(struct thread *t, struct path_entry *e, struct place *place)
+{
+	e->callers = 0;
+	if (t->unwound > UNWOUND + t->next_seq / UNWOUND_SHARE)
+		return;
+	t->unwound++;
+	e->callers = unwind(place->address, e->caller, CALLERS);
+	for (uint32_t i = e->callers; i-- > 0;)
+		place->caller = look_up(t, &(struct place){.address = e->caller[i].address,
+							   .caller = place->caller});
+}
+
+static struct site_entry *entry_of_path(struct thread *t, const void *frame, struct place *place)
+{
+	const uintptr_t hash = (uintptr_t)place->address ^ (uintptr_t)frame / 16;
+	struct path_entry *e = &t->paths[hash % PATHS];
+
+	if (unlikely(!holds(e, frame, place->address))) {
+		e->entry.address = NULL;
+		learn_path(t, e, place);
+		e->frame = frame;
+		e->entry = entry_at(t, place);
 	}
+	return &e->entry;
+}
+
+static bool in_program(const void *address)
+{
+	void *begin = NULL;
+	const struct link_map *map = process_module(address, &begin);
+
+	return !map || !map->l_name[0];
+}
+
+static struct trial *trial_of(struct thread *t, const struct op *op, const void *address)
+{
+	struct trial *trial = &t->trial[(uintptr_t)address / 4 % SITES];
+
+	if (unlikely(trial->address != address))
+		*trial = (struct trial){
+			.address = address,
+			.several = config.paths || LIBRARY_LAYERS >> op->layer & 1 ||
+				   !in_program(address),
+		};
+	return trial;
+}
+
+/* Looking at the stack would be felt in short calls. So those of the program's own functions, not of libraries, are known
+ * by their address alone, unless they come by several paths: a helper's, or a library's that was linked into the
+ * program. C streams and the like, a call of which takes less time still, are not tried.
+ * The thread's entries of addresses, which the fast ways look at, are of such as tell all. */
+static struct site_entry *entry_of(struct thread *t, const struct op *op, const void *frame,
+				   const void *address)
+{
+	struct place place = {.entry = fortran_entry(frame, &address)};
+	struct site_entry *e = &t->site[(uintptr_t)address / 4 % SITES], *path;
+	struct trial *trial;
+
+	place.address = address;
+	if (unlikely(python_known()))
+		return entry_of_lines(t, &place);
+	if (likely(e->address == address))
+		return e;
+	trial = trial_of(t, op, address);
+	if (trial->several || (op->layer == LAYER_POSIX && trial->calls < TRIALS)) {
+		path = entry_of_path(t, frame, &place);
+		if (!trial->calls++)
+			trial->site = path->site;
+		trial->several |= trial->site != path->site;
+		return path;
+	}
+	*e = entry_at(t, &place);
 	return e;
 }
 
-uint32_t site_of(struct thread *t, const void *frame, const void *address)
+uint32_t site_of(struct thread *t, const struct op *op, const void *frame, const void *address)
 {
-	return entry_of(t, frame, address)->site;
+	return entry_of(t, op, frame, address)->site;
 }
 
 static unsigned find_code(const struct levels *l, const void *address)
@@ -189,9 +336,10 @@ static unsigned find_code(const struct levels *l, const void *address)
 	return levels_code(l, id, id_bytes, name, (uintptr_t)address - map->l_addr);
 }
 
-unsigned site_code(struct thread *t, const struct levels *l, const void *frame, const void *address)
+unsigned site_code(struct thread *t, const struct levels *l, const struct op *op, const void *frame,
+		   const void *address)
 {
-	struct site_entry *e = entry_of(t, frame, address);
+	struct site_entry *e = entry_of(t, op, frame, address);
 	const uint32_t number = l->number << TABLES;
 
 	if (e->code >> TABLES << TABLES != number)

@@ -5,12 +5,14 @@
 #include <stdint.h>
 
 struct thread;
+struct levels;
+struct op;
 
 void where_begin(void);
-uint32_t site_of(struct thread *t, const void *frame, const void *address);
-struct levels;
+/* Of an outermost call of `op`. */
+uint32_t site_of(struct thread *t, const struct op *op, const void *frame, const void *address);
 /* Tables whose `code` the call from this address is in. */
-unsigned site_code(struct thread *t, const struct levels *l, const void *frame,
+unsigned site_code(struct thread *t, const struct levels *l, const struct op *op, const void *frame,
 		   const void *address);
 
 #endif

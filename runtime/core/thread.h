@@ -11,6 +11,7 @@
 #include "core/chunk.h"
 #include "core/clock.h"
 #include "core/config.h"
+#include "core/unwind.h"
 
 /* What a row is predicted from: docs/stream-format.md, "Prediction". */
 struct pattern {
@@ -25,6 +26,27 @@ struct site_entry {
 	uint32_t site;
 	uint32_t
 		code; /* tables whose `code` it is in, and above them the number of the levels asked */
+};
+
+/* The same call by the same callers: the stack stands where it stood, and holds their addresses. */
+struct path_entry {
+	struct site_entry entry;
+	const void *frame;
+	uint32_t callers;
+	struct caller caller[CALLERS];
+};
+
+/* Do calls from an address come by one path? */
+struct trial {
+	const void *address;
+	uint32_t site; /* with its callers, of the first */
+	uint32_t calls;
+	bool several;
+};
+
+struct line_entry {
+	uint64_t key;
+	struct site_entry entry;
 };
 
 /* Where an event stands, for `code`: valid while the call of that seq is open at its depth. */
@@ -124,7 +146,12 @@ struct thread {
 	struct standing standing[CALL_DEPTH];
 	char path[PATH_BYTES]; /* not on the stack: a signal handler's may be small */
 	uint8_t scratch[2][SCRATCH];
-	uint32_t op_seen[]; /* generation in which the op's record was written, by op */
+	uint64_t unwound; /* calls whose callers were looked for */
+	struct path_entry paths[PATHS];
+	struct trial trial[SITES];
+	struct line_entry line[LINES]; /* in a process with Python: sites by line and address */
+	uint64_t file_owner[FILES];    /* and whose file is whose (python.c) */
+	uint32_t op_seen[];            /* generation in which the op's record was written, by op */
 };
 
 extern __thread struct thread *self

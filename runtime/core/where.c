@@ -3,6 +3,7 @@
 #include <link.h>
 #include <dlfcn.h>
 
+#include "core/python.h"
 #include "core/sites.h"
 #include "core/process.h"
 
@@ -16,9 +17,15 @@ struct find_result {
 };
 static int (*find_object)(void *, struct find_result *);
 
+static void *symbol(const char *name)
+{
+	return dlsym(RTLD_DEFAULT, name);
+}
+
 void where_begin(void)
 {
-	*(void **)&find_object = dlsym(RTLD_DEFAULT, "_dl_find_object");
+	python_begin(symbol);
+	*(void **)&find_object = symbol("_dl_find_object");
 }
 
 const struct link_map *process_module(const void *address, void **begin)

@@ -16,6 +16,8 @@ enum { DONE, RECORDED_ALREADY, LEFT_OUT, NOT_RECORDED }; /* python/fathom/attach
 
 /* Settings go in, the name of a run comes out. */
 static char room[65536];
+/* What handlers know is of a recording that ended. */
+static bool outdated;
 
 /* Programs tell which MPI it is by opening files and by starting it: both may be past. */
 static void meet_mpi(void)
@@ -42,8 +44,11 @@ static const char *message_value(const char *name)
 
 static int attach(void)
 {
-	handlers_forget();
-	user_forget();
+	if (outdated) {
+		handlers_forget();
+		user_forget();
+	}
+	outdated = false;
 	if (!process_attach(room, false))
 		return LEFT_OUT;
 	modules_begin_late();
@@ -78,6 +83,7 @@ static long act(long what)
 		return NOT_RECORDED;
 	edges_unpatch();
 	process_detach();
+	outdated = true;
 	return DONE;
 }
 

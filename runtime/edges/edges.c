@@ -4,10 +4,12 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "core/call.h"
@@ -275,9 +277,21 @@ static void patch_again(void *argument)
 			patch_module(module_number(i));
 }
 
+/* The kernel counts threads as folders of this one, which has two names more. */
+static bool only_this_thread(void)
+{
+	struct stat tasks;
+
+	return raw4(SYS_newfstatat, AT_FDCWD, (long)"/proc/self/task", (long)&tasks, 0) == 0 &&
+	       tasks.st_nlink == 2 + 1;
+}
+
+/* Another thread may be about to bind a lazy slot, and would write over ours. */
 void edges_patch_live(uint32_t layers)
 {
 	edges_patch(layers);
+	if (only_this_thread())
+		return;
 	raw_wait();
 	modules_locked(patch_again, NULL);
 }

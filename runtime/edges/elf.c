@@ -47,6 +47,20 @@ static void read_relocations(struct elf *m, const ElfW(Dyn) * d)
 		m->plt.count = d->d_un.d_val / sizeof(ElfW(Rela));
 }
 
+/* The first of them name no symbol: in large libraries those are most. */
+static void leave_out_relative(struct elf *m, const ElfW(Dyn) * dynamic)
+{
+	size_t relative = 0;
+
+	for (const ElfW(Dyn) *d = dynamic; d->d_tag != DT_NULL; d++)
+		if (d->d_tag == DT_RELACOUNT)
+			relative = d->d_un.d_val;
+	if (!m->data.entry || relative > m->data.count)
+		return;
+	m->data.entry += relative;
+	m->data.count -= relative;
+}
+
 static void read_versions(struct elf *m, const ElfW(Dyn) * d)
 {
 	if (d->d_tag == DT_VERSYM)
@@ -97,6 +111,7 @@ void elf_read(struct elf *m, const struct dl_phdr_info *info, const ElfW(Dyn) * 
 		read_versions(m, d);
 		read_relocations(m, d);
 	}
+	leave_out_relative(m, dynamic);
 	for (const ElfW(Dyn) *d = dynamic; m->strings && d->d_tag != DT_NULL; d++)
 		read_strings(m, d);
 	if (m->runpath)

@@ -16,6 +16,9 @@ from harness import busy, needs
 
 #: More: bench/attach.py.
 ROUNDS = 50
+#: Twice for each system call that the loader and the library make in its name.
+STOPS = 130
+SPINS = "print(flush=True)\nwhile True: pass"
 #: System calls by which the engine changes something, or learns of it.
 STEPS = ("ptrace", "pwrite64", "wait4")
 
@@ -30,6 +33,26 @@ def test_attached_many_times(program: Path, tmp_path: Path) -> None:
         for _ in range(ROUNDS):
             busy.attach_once(tmp_path, process.pid)
         assert "t" not in process.state()
+
+
+def given_up(pid: int) -> int:
+    """How often a process gave its processor up so far; where it only computes, it was stopped."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.partition("\nvoluntary_ctxt_switches:")[2].split()[0])
+
+
+def test_it_is_stopped_few_times(tmp_path: Path) -> None:
+    """It stands still for as long as that takes: milliseconds (bench/attach.py)."""
+    program = [sys.executable, "-c", SPINS]
+    with subprocess.Popen(program, stdout=subprocess.PIPE) as process:
+        try:
+            assert process.stdout and process.stdout.readline()
+            before = given_up(process.pid)
+            settings = busy.attach(tmp_path, process.pid)
+            assert 10 < given_up(process.pid) - before <= STOPS
+        finally:
+            process.kill()
+    attached.discard(settings)
 
 
 def test_a_sleep_goes_on_in_the_borrowed_thread(tmp_path: Path) -> None:

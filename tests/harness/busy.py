@@ -77,13 +77,19 @@ def running(program: Path, *arguments: str) -> Iterator[Busy]:
             process.kill()
 
 
-def attach_once(place: Path, pid: int) -> None:
-    """Attached, recorded for a moment, let go."""
+def attach(place: Path, pid: int) -> dict[str, str]:
+    """Attached, to a run in `place`; gives the run's settings."""
     settings = attached.create(str(place / "run"), [])
     recorder = library()
     assert recorder
     words = [f"{name}={value}" for name, value in settings.items()]
     assert injector.attach(pid, recorder, words).status is Status.DONE
+    return settings
+
+
+def attach_once(place: Path, pid: int) -> None:
+    """Attached, recorded for a moment, let go."""
+    settings = attach(place, pid)
     assert injector.detach(pid).status is Status.DONE
     attached.discard(settings)
     shutil.rmtree(place / "run.fathom", ignore_errors=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import io
+import os
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -97,21 +99,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="harness.pictures", description=__doc__)
     parser.add_argument("directory", type=Path)
     parser.add_argument(
-        "--other", type=Path, help="a run directory named s3d.fathom, to compare with"
+        "--other",
+        type=Path,
+        nargs=1,
+        default=[],
+        help="a run directory named s3d.fathom, to compare with",
     )
     given = parser.parse_args()
     given.directory.mkdir(parents=True, exist_ok=True)
+    pictures, others = given.directory.resolve(), [path.resolve() for path in given.other]
     with tempfile.TemporaryDirectory() as folder, browser.chromium() as chromium:
+        os.chdir(folder)  # the program of the run is there: else Set up names this directory
+        shutil.copy("/bin/true", "planted")
         run = planted.make(planted.sized(Path(folder) / "planted.fathom", 512, 600_000))
-        others = [given.other] if given.other else []
         with browser.live(chromium, run.path, *others) as live:
             for theme in ("light", "dark"):
                 with live.look(viewport=SIZE) as look:
                     for screen, shown in screens(run).items():
                         look.go(screen, theme=theme, **shown)
-                        save(look, given.directory / f"{screen}-{theme}.png")
+                        save(look, pictures / f"{screen}-{theme}.png")
                         print(f"{screen}-{theme}.png")
-        form(chromium, Path(folder), given.directory)
+        form(chromium, Path(folder), pictures)
 
 
 if __name__ == "__main__":

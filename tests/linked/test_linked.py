@@ -133,8 +133,9 @@ def test_mpi(tmp_path: Path) -> None:
     for form, words in (("dynamic", []), ("linked", ["-static", *MPICH_WORDS])):
         program = link(tmp_path, f"mpi.{form}", "mpicc.mpich", HERE / "collective.c", *words)
         connection, _ = record(tmp_path, form, program, "file", launcher="mpiexec.mpich -n 2")
+        # ROMIO broadcasts a file's name with a number in it, which has more or fewer digits.
         counted = """
-            select layer, op, sum(calls), sum(bytes) from counters
+            select layer, op, sum(calls), sum(bytes) filter (op <> 'MPI_Bcast') from counters
             where layer in ('mpi', 'mpiio') or op in ('pwrite', 'pread') group by all order by all"""
         rows_of.append(tables.ask(connection, counted))
         carried = "select count(*) from links where kind = 'carries'"

@@ -142,7 +142,7 @@ fn calls_of_a_killed_program_last_until_it_died() {
 	let (began, monotonic) = (first.header.begin.realtime as i64, first.header.begin.monotonic);
 	pack(&run, &quiet()).unwrap();
 	let (open, stop, duration) = ends(&run, began);
-	assert!(!open.is_empty() && open.iter().all(|&end| near(end, 0) && end <= stop));
+	assert!(!open.is_empty() && open.iter().all(|end| (-NEAR..=stop).contains(end)));
 	assert!(duration < SECOND, "nothing tells: the last thing known");
 
 	let end = began + 7 * SECOND;

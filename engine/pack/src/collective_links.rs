@@ -7,9 +7,9 @@ use rayon::prelude::*;
 
 use crate::collectives::{Collectives, RankCall};
 use crate::columns::LinkColumns;
+use crate::marks::MarkRow;
 use crate::merge::Merged;
 use crate::survey::{Below, CollectiveCall};
-use crate::tables::MarkRow;
 use crate::view::{Moved, SPREAD};
 
 /// Links of a run, at most; and places compared for one collective call.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use fathom_stream::{MAX_FIELDS, OpRecord, ProcessRecord, Record, op_flag};
+use fathom_stream::{MAX_FIELDS, OpRecord, ProcessRecord, Record, Site, op_flag};
 use serde::{Deserialize, Serialize};
 
 use crate::counters::Direction;
@@ -139,6 +139,24 @@ pub struct SiteDef {
 	pub module: u32,
 	pub offset: u64,
 	pub entry: String,
+	pub script: ScriptLine,
+	/// 0: unknown.
+	pub caller: u32,
+}
+
+/// Where a call was made in an interpreted program; no `source`: it was not.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ScriptLine {
+	pub source: String,
+	/// 0: not known.
+	pub line: u32,
+	pub function: String,
+}
+
+impl ScriptLine {
+	pub fn of(site: &Site<'_>) -> ScriptLine {
+		ScriptLine { source: text(site.source), line: site.line, function: text(site.function) }
+	}
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -256,8 +274,13 @@ impl Definitions {
 				);
 			}
 			Record::Site(site) => {
-				let entry = text(site.entry);
-				let site_def = SiteDef { module: site.module, offset: site.offset, entry };
+				let site_def = SiteDef {
+					module: site.module,
+					offset: site.offset,
+					entry: text(site.entry),
+					script: ScriptLine::of(site),
+					caller: site.caller,
+				};
 				self.sites.insert(site.site, site_def);
 			}
 			Record::Module(module) => {

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use fathom_stream::{descriptor_flag, object_class};
 
 use crate::define::{Definitions, ObjectDef};
+use crate::network::NETWORK;
 use crate::survey::Survey;
 
 /// As tables name it; `unknown` for one of a later version.
@@ -52,32 +53,6 @@ fn mount_line(line: &str) -> Option<((u32, u32), Mount)> {
 /// Blanks in the mount table are octal escapes.
 fn unescape(text: &str) -> String {
 	text.replace("\\040", " ").replace("\\011", "\t").replace("\\134", "\\")
-}
-
-/// The same files under the same names on every node that mounts it.
-fn is_network(kind: &str) -> bool {
-	const NETWORK: [&str; 17] = [
-		"nfs",
-		"nfs4",
-		"lustre",
-		"ceph",
-		"gpfs",
-		"beegfs",
-		"cifs",
-		"smb3",
-		"9p",
-		"pvfs2",
-		"orangefs",
-		"glusterfs",
-		"afs",
-		"panfs",
-		"wekafs",
-		"ocfs2",
-		"gfs2",
-	];
-	const FUSE: [&str; 6] =
-		["fuse.ceph", "fuse.glusterfs", "fuse.sshfs", "fuse.dfuse", "fuse.daos", "fuse.juicefs"];
-	NETWORK.contains(&kind) || FUSE.iter().any(|name| kind.starts_with(name))
 }
 
 #[derive(Debug, Clone, Default)]
@@ -155,7 +130,7 @@ impl Place<'_> {
 		}
 		let (major, minor) = (number(2) as u32, number(3) as u32);
 		let mount = self.mounts.by_device.get(&(major, minor));
-		let key = match mount.filter(|mount| is_network(&mount.kind)) {
+		let key = match mount.filter(|mount| NETWORK.contains(&mount.kind.as_str())) {
 			Some(mount) => format!("{}:{}", mount.kind, mount.source),
 			None => format!("{}:{major}:{minor}", self.boot_id),
 		};
@@ -165,7 +140,7 @@ impl Place<'_> {
 }
 
 fn is_shared(mount: Option<&Mount>) -> bool {
-	mount.is_some_and(|mount| is_network(&mount.kind))
+	mount.is_some_and(|mount| NETWORK.contains(&mount.kind.as_str()))
 }
 
 fn birth(object: &ObjectDef) -> Option<i64> {

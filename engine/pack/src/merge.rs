@@ -292,8 +292,8 @@ fn number_sites(merged: &mut Merged) {
 		let definitions = &state.survey.definitions;
 		let mut numbers: Vec<u32> = definitions.sites.keys().copied().collect();
 		numbers.sort_unstable();
-		for number in numbers {
-			let site = &definitions.sites[&number];
+		let told = |number| {
+			let site = definitions.sites.get(&number)?;
 			let module = definitions.modules.get(&site.module);
 			let path = module.map_or_else(String::new, |module| module.path.clone());
 			let key = SiteKey {
@@ -301,8 +301,15 @@ fn number_sites(merged: &mut Merged) {
 				build_id: module.map_or_else(Vec::new, |module| module.build_id.clone()),
 				offset: site.offset,
 				entry: site.entry.clone(),
+				script: site.script.clone(),
+				caller: None,
 			};
-			state.sites.push((number, merged.sites.number(key)));
+			Some((key, site.caller))
+		};
+		for number in numbers {
+			if let Some(site) = merged.sites.number(number, told) {
+				state.sites.push((number, site));
+			}
 		}
 	}
 }

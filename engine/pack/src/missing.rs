@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::define::Identity;
+use crate::marks::MarkRow;
 use crate::run::Run;
-use crate::tables::MarkRow;
 
 /// Ranges that are listed before the rest is only counted.
 const MOST_RANGES: usize = 20;

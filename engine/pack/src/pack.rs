@@ -15,13 +15,14 @@ use crate::error::{At, PackError};
 use crate::heat;
 use crate::index::Index;
 use crate::merge::{Merged, merge};
+use crate::process_facts::{ProcessFacts, duration, facts};
 use crate::progress::Progress;
 use crate::recover::{self, Recovered};
 use crate::run::{Image, Run};
 use crate::server_links;
 use crate::shares::{Folder, Plan, SHARES, ShareWorkers, Step, write_parts};
 use crate::survey::{Survey, survey};
-use crate::tables::{ProcessFacts, Tables, duration, facts};
+use crate::tables::Tables;
 use crate::times::{Times, times};
 use crate::write::{Writer, Written, fill_empty, make_folders, write_links};
 

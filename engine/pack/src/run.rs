@@ -160,9 +160,15 @@ impl Run {
 		self.path.join("tables")
 	}
 
+	/// What `run.json` says; null where it is not there, or no JSON.
+	fn manifest(&self) -> serde_json::Value {
+		let text = self.configuration.as_deref();
+		text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
+	}
+
 	/// Where the rings of this run lie, as `run.json` says; only to look, since anybody may have written that.
 	pub fn named_rings(&self) -> Option<PathBuf> {
-		let json: serde_json::Value = serde_json::from_str(self.configuration.as_deref()?).ok()?;
+		let json = self.manifest();
 		let ring = json.get("configuration")?.get("ring")?.as_str()?;
 		(!ring.is_empty()).then(|| PathBuf::from(ring))
 	}
@@ -170,40 +176,40 @@ impl Run {
 	/// The same where they are this run's own; else, as `PATH: why`, what is left alone.
 	pub fn own_rings(&self) -> Result<Option<PathBuf>, String> {
 		let Some(named) = self.named_rings() else { return Ok(None) };
-		let json: serde_json::Value =
-			serde_json::from_str(self.configuration.as_deref().unwrap_or_default())
-				.unwrap_or_default();
+		let json = self.manifest();
 		let id = json.get("id").and_then(|id| id.as_str()).unwrap_or_default();
 		rings::own(&self.path, &named, id).map_err(|why| format!("{}: {why}", named.display()))
 	}
 
 	/// Were only some ranks to be recorded?
 	pub fn ranks_selected(&self) -> bool {
-		let json = self.configuration.as_deref().and_then(|text| serde_json::from_str(text).ok());
-		let ranks = |json: &serde_json::Value| {
-			Some(!json.get("configuration")?.get("ranks")?.as_str()?.is_empty())
-		};
-		json.as_ref().and_then(ranks).unwrap_or(false)
+		self.manifest()["configuration"]["ranks"].as_str().is_some_and(|ranks| !ranks.is_empty())
+	}
+
+	/// Code that is not the user's own, as `fathom run --skip` or `fathom pack --skip` said.
+	pub fn skipped(&self) -> Vec<String> {
+		let json = self.manifest();
+		let names = json["configuration"]["skip"].as_array().into_iter().flatten();
+		names.filter_map(|name| Some(name.as_str()?.to_owned())).collect()
 	}
 
 	/// Another tool recorded it: of a file it knows the name only, which is the same file's on all nodes.
 	pub fn imported(&self) -> bool {
-		let json = self.configuration.as_deref().and_then(|text| serde_json::from_str(text).ok());
-		json.is_some_and(|json: serde_json::Value| json.get("recorder").is_some())
+		self.manifest().get("recorder").is_some()
 	}
 
 	/// From its start to its end, ns since 1970, as `fathom run` or its watcher says.
 	///
 	/// An import has no other processes than those it tells of; an attached run has no program that it waits for.
 	pub fn span(&self) -> Option<(i64, i64)> {
-		let json: serde_json::Value = serde_json::from_str(self.configuration.as_deref()?).ok()?;
+		let json = self.manifest();
 		let other = json.get("recorder").is_some() || json.get("attached").is_some();
 		json.get("end_ns").filter(|_| !other).and_then(|_| self.recorded_span())
 	}
 
 	/// The same of any run: all there is to say of one without a process.
 	pub fn recorded_span(&self) -> Option<(i64, i64)> {
-		let json: serde_json::Value = serde_json::from_str(self.configuration.as_deref()?).ok()?;
+		let json = self.manifest();
 		let start = json.get("start_ns")?.as_i64()?;
 		let end = json.get("end_ns").and_then(serde_json::Value::as_i64).unwrap_or(start);
 		(0 <= start && start <= end).then_some((start, end))
@@ -226,8 +232,7 @@ impl Run {
 
 	fn child_exited(&self, image: &Image) -> bool {
 		let read = || -> Option<(u64, bool, String)> {
-			let json: serde_json::Value =
-				serde_json::from_str(self.configuration.as_deref()?).ok()?;
+			let json = self.manifest();
 			let exited = json.get("exit")?.get("status").is_some();
 			let node = json.get("nodes")?.get(0)?.get("boot_id")?.as_str()?.to_owned();
 			Some((json.get("pid")?.as_u64()?, exited, node))

@@ -6,9 +6,10 @@ use fathom_stream::{Chunk, Decoder, Item, Record, Samples, Segment, chunks};
 
 use crate::clock::{Kind, realtime_offset};
 use crate::error::PackError;
+use crate::marks::MarkRow;
 use crate::output::{Table, TableFile};
 use crate::run::AgentFile;
-use crate::tables::{MarkRow, Tables};
+use crate::tables::Tables;
 
 /// Rows that are in memory at a time.
 const BATCH_ROWS: usize = 1 << 16;

@@ -341,7 +341,7 @@ pub const HINTS_IN_FORCE: [Column; 6] = [
 ];
 
 #[rustfmt::skip]
-pub const SITES: [Column; 8] = [
+pub const SITES: [Column; 16] = [
 	Column::must("site", U32),
 	Column::must("module", Text),
 	Column::may("build_id", Text),
@@ -349,6 +349,14 @@ pub const SITES: [Column; 8] = [
 	Column::may("function", Text),
 	Column::may("source", Text),
 	Column::may("line", U32),
+	Column::must("in_library", Bool),
+	Column::may("caller_function", Text),
+	Column::may("caller_source", Text),
+	Column::may("caller_line", U32),
+	Column::may("frame_function", Text),
+	Column::may("frame_source", Text),
+	Column::may("frame_line", U32),
+	Column::may("caller", U32),
 	Column::may("entry", Text),
 ];
 

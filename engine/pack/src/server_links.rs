@@ -15,8 +15,8 @@ use crate::clock::Line;
 use crate::columns::{CallRow, LinkColumns, StreamFacts, has};
 use crate::define::Op;
 use crate::extents::{Bytes, Extents, Taken};
+use crate::marks::MarkRow;
 use crate::merge::Merged;
-use crate::tables::MarkRow;
 
 /// Percent, to be shared by all calls that it may have been. File, bytes and time agree; it waited for bytes of its own process that others' could have been among;
 /// bytes agree, time does not; the place in the file is not known.

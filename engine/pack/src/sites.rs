@@ -1,9 +1,13 @@
-//! Call sites: from an offset in a module to function, file and line.
+//! Call sites: from an offset in a module to function, file and line, and to the line that is the user's own.
 
 use std::collections::HashMap;
+use std::iter;
 use std::path::Path;
 
 use object::Object as _;
+
+use crate::define::ScriptLine;
+use crate::libraries::{DIRECTORIES, FUNCTIONS, MODULES, SOURCES};
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SiteKey {
@@ -11,6 +15,9 @@ pub struct SiteKey {
 	pub build_id: Vec<u8>,
 	pub offset: u64,
 	pub entry: String,
+	pub script: ScriptLine,
+	/// The site that the function around it was called from, among [`Sites::rows`].
+	pub caller: Option<u32>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -20,15 +27,45 @@ pub struct Resolved {
 	pub line: Option<u32>,
 }
 
-/// All sites of a run, once each.
+impl Resolved {
+	fn of(script: &ScriptLine) -> Resolved {
+		Resolved {
+			function: Some(script.function.clone()),
+			source: Some(script.source.clone()),
+			line: (script.line > 0).then_some(script.line),
+		}
+	}
+}
+
+/// All sites of a run, once each; callers come before who they called.
 #[derive(Debug, Default)]
 pub struct Sites {
 	pub rows: Vec<SiteKey>,
 	numbers: HashMap<SiteKey, u32>,
 }
 
+/// Callers of a call beyond these are not looked at: streams may be wrong.
+const MOST_CALLERS: usize = 64;
+
 impl Sites {
-	pub fn number(&mut self, key: SiteKey) -> u32 {
+	/// The number of a site that an image's streams tell of: itself, and the image's site of its caller, 0: none.
+	pub fn number(
+		&mut self,
+		site: u32,
+		told: impl Fn(u32) -> Option<(SiteKey, u32)>,
+	) -> Option<u32> {
+		let mut chain = Vec::new();
+		let mut at = site;
+		while chain.len() < MOST_CALLERS
+			&& let Some((key, caller)) = told(at)
+		{
+			chain.push(key);
+			at = caller;
+		}
+		chain.into_iter().rev().fold(None, |caller, key| Some(self.one(SiteKey { caller, ..key })))
+	}
+
+	fn one(&mut self, key: SiteKey) -> u32 {
 		if let Some(&number) = self.numbers.get(&key) {
 			return number;
 		}
@@ -37,30 +74,93 @@ impl Sites {
 		self.rows.push(key);
 		number
 	}
+}
 
-	/// Looks every site up; modules that are gone, or are not the ones that ran, give nothing.
-	pub fn resolve(&self) -> Vec<Resolved> {
-		let mut by_module: Vec<usize> = (0..self.rows.len()).collect();
-		by_module.sort_by_key(|&index| (&self.rows[index].module, &self.rows[index].build_id));
-		let mut resolver = Resolver::default();
-		let mut resolved = vec![Resolved::default(); self.rows.len()];
+/// What is at a site; of functions that a compiler put into one another, each.
+struct Frame {
+	at: Resolved,
+	own: bool,
+}
+
+/// The frames of sites, from inside outwards, as far as they were asked for.
+#[derive(Default)]
+pub struct Frames {
+	of: Vec<Vec<Frame>>,
+	resolver: Resolver,
+	skipped: Vec<String>,
+}
+
+impl Frames {
+	/// `skipped`: wrappers, whose code is not the user's own either.
+	pub fn new(skipped: Vec<String>) -> Frames {
+		Frames { skipped, ..Frames::default() }
+	}
+
+	/// Looks up what it has not; modules that are gone, or are not the ones that ran, give nothing.
+	pub fn look_up(&mut self, sites: &Sites) {
+		let first = self.of.len();
+		let rows = &sites.rows[first..];
+		let mut by_module: Vec<usize> = (0..rows.len()).collect();
+		by_module.sort_by_key(|&index| (&rows[index].module, &rows[index].build_id));
+		self.of.resize_with(sites.rows.len(), Vec::new);
 		for index in by_module {
-			resolved[index] = resolver.resolve(&self.rows[index]);
+			let mut frames = self.resolver.frames(&rows[index]);
+			let of_module = self.skips(&rows[index].module);
+			for frame in &mut frames {
+				frame.own &=
+					!of_module && !frame.at.source.as_deref().is_some_and(|it| self.skips(it));
+			}
+			self.of[first + index] = frames;
 		}
-		resolved
+	}
+
+	fn skips(&self, path: &str) -> bool {
+		self.skipped.iter().any(|name| is_named(path, name))
+	}
+
+	/// What is at the site itself.
+	pub fn innermost(&self, site: u32) -> Resolved {
+		self.of[site as usize].first().map(|frame| frame.at.clone()).unwrap_or_default()
+	}
+
+	/// The innermost that is the user's own and has a line, or is the user's own at least; else the innermost.
+	pub fn users(&self, sites: &Sites, site: u32) -> Resolved {
+		let mut with_line = self.own(sites, site).filter(|at| at.line.is_some());
+		let found = with_line.next().or_else(|| self.own(sites, site).next());
+		found.cloned().unwrap_or_else(|| self.innermost(site))
+	}
+
+	/// Has no code of the user's own led to it?
+	pub fn in_library(&self, sites: &Sites, site: u32) -> bool {
+		self.own(sites, site).next().is_none()
+	}
+
+	/// The user's line that called that one.
+	pub fn users_caller(&self, sites: &Sites, site: u32) -> Resolved {
+		let mut with_line = self.own(sites, site).filter(|at| at.line.is_some());
+		with_line.nth(1).cloned().unwrap_or_default()
+	}
+
+	fn own<'a>(&'a self, sites: &'a Sites, site: u32) -> impl Iterator<Item = &'a Resolved> {
+		let callers = iter::successors(Some(site), |&at| sites.rows[at as usize].caller);
+		let frames = callers.flat_map(|at| &self.of[at as usize]);
+		frames.filter(|frame| frame.own).map(|frame| &frame.at)
 	}
 }
 
 /// Looks sites up one by one; keeps the modules of the last ones.
 #[derive(Default)]
-pub struct Resolver {
+struct Resolver {
 	modules: HashMap<(String, Vec<u8>), Option<addr2line::Loader>>,
 }
 
 impl Resolver {
 	const MODULES: usize = 8;
 
-	pub fn resolve(&mut self, site: &SiteKey) -> Resolved {
+	fn frames(&mut self, site: &SiteKey) -> Vec<Frame> {
+		if !site.script.source.is_empty() {
+			return vec![Frame { at: Resolved::of(&site.script), own: true }];
+		}
 		let key = (site.module.clone(), site.build_id.clone());
 		if self.modules.len() >= Self::MODULES && !self.modules.contains_key(&key) {
 			self.modules.clear();
@@ -69,8 +169,35 @@ impl Resolver {
 			let path = Path::new(module);
 			same_build(path, build_id).then(|| addr2line::Loader::new(path).ok()).flatten()
 		});
-		loader.as_ref().map_or_else(Resolved::default, |loader| look_up(loader, site.offset))
+		let own = is_own(&site.module);
+		match loader {
+			Some(loader) => look_up(loader, site.offset, own),
+			None => vec![Frame { at: Resolved::default(), own }],
+		}
 	}
+}
+
+/// Does a user who writes this name mean the file, or a folder that it is in? Libraries have versions behind their names,
+/// Python's modules points between theirs.
+fn is_named(path: &str, name: &str) -> bool {
+	let path = format!("/{path}");
+	let ends = |name: &str| path.strip_suffix(name).is_some_and(|before| before.ends_with('/'));
+	let module = name.replace('.', "/");
+	ends(name)
+		|| ends(&format!("{module}.py"))
+		|| path.contains(&format!("/{name}/"))
+		|| path.contains(&format!("/{module}/"))
+		|| path.rsplit('/').next().is_some_and(|file| {
+			file.starts_with(&format!("{name}.so")) || file.starts_with(&format!("lib{name}.so"))
+		})
+}
+
+/// Of no library that `catalog/libraries.toml` names.
+fn is_own(module: &str) -> bool {
+	let name = module.rsplit('/').next().unwrap_or_default();
+	let in_system = DIRECTORIES.iter().any(|folder| module.starts_with(folder));
+	let is_shared = in_system && name.contains(".so");
+	!name.is_empty() && !is_shared && !begins(name, &MODULES)
 }
 
 /// The file there now is the one that ran.
@@ -83,24 +210,75 @@ fn same_build(path: &Path, build_id: &[u8]) -> bool {
 	matches!(file.build_id(), Ok(Some(id)) if id == build_id)
 }
 
-fn look_up(loader: &addr2line::Loader, return_address: u64) -> Resolved {
+fn look_up(loader: &addr2line::Loader, return_address: u64, own: bool) -> Vec<Frame> {
 	// The call is the instruction before the one it returns to.
 	let address = return_address.saturating_sub(1);
-	let mut resolved = Resolved::default();
-	if let Ok(mut frames) = loader.find_frames(address)
-		&& let Ok(Some(frame)) = frames.next()
-	{
-		let name = frame.function.and_then(|f| f.demangle().ok().map(|name| name.into_owned()));
-		resolved.function = name;
-		if let Some(location) = frame.location {
-			resolved.source = location.file.map(str::to_owned);
-			resolved.line = location.line;
+	let mut frames = Vec::new();
+	if let Ok(mut found) = loader.find_frames(address) {
+		while let Ok(Some(frame)) = found.next() {
+			frames.push(inlined(&frame, own));
 		}
 	}
-	if resolved.function.is_none() {
-		resolved.function = loader
-			.find_symbol(address)
-			.map(|name| addr2line::demangle_auto(name.into(), None).into());
+	if frames.is_empty() {
+		frames.push(Frame { at: Resolved::default(), own });
 	}
-	resolved
+	// The outermost has a symbol of its own; only it, of code that tells no lines.
+	if let Some(last) = frames.last_mut()
+		&& last.at.function.is_none()
+		&& let Some(name) = loader.find_symbol(address)
+	{
+		last.own &= !begins(name, &FUNCTIONS);
+		last.at.function = Some(addr2line::demangle_auto(name.into(), None).into());
+	}
+	frames
+}
+
+fn inlined<R: addr2line::gimli::Reader>(frame: &addr2line::Frame<R>, own: bool) -> Frame {
+	let function = frame.function.as_ref();
+	let raw = function.and_then(|f| f.raw_name().ok());
+	let location = frame.location.as_ref();
+	let source = location.and_then(|location| location.file);
+	Frame {
+		own: own
+			&& !raw.is_some_and(|name| begins(&name, &FUNCTIONS))
+			&& !source.is_some_and(|path| SOURCES.iter().any(|part| path.contains(part))),
+		at: Resolved {
+			function: function.and_then(|f| f.demangle().ok().map(|name| name.into_owned())),
+			source: source.map(str::to_owned),
+			line: location.and_then(|location| location.line),
+		},
+	}
+}
+
+fn begins(name: &str, with: &[&str]) -> bool {
+	with.iter().any(|begin| name.starts_with(begin))
+}
+
+#[cfg(test)]
+mod tests {
+	use super::is_named;
+
+	#[test]
+	fn a_wrapper_is_named_by_file_folder_library_or_module() {
+		for (path, name) in [
+			("/home/me/io_helpers.c", "io_helpers.c"),
+			("io_helpers.c", "io_helpers.c"),
+			("/home/me/src/io/put.c", "io"),
+			("/opt/lib/libput.so.3", "libput"),
+			("/opt/lib/libput.so.3", "put"),
+			("/home/me/tools/io.py", "tools.io"),
+			("/home/me/tools/io/put.py", "tools.io"),
+			("/home/me/tools.py", "tools"),
+		] {
+			assert!(is_named(path, name), "{path} {name}");
+		}
+		for (path, name) in [
+			("/home/me/my_io_helpers.c", "io_helpers.c"),
+			("/home/me/tools_io.py", "tools.io"),
+			("/opt/lib/libputs.so", "libput"),
+			("/home/me/audio/put.c", "io"),
+		] {
+			assert!(!is_named(path, name), "{path} {name}");
+		}
+	}
 }

@@ -1,12 +1,13 @@
 //! The run's time: a line from ticks to nanoseconds since the run's start for every clock.
 
+use std::collections::HashMap;
+
 use fathom_stream::Clock;
 
 use crate::clock::{Correction, Kind, Line, realtime_offset};
 use crate::merge::{Merged, ProcessRow};
 use crate::run::Run;
 use crate::sync::{Aligned, Passage, align};
-use crate::tables::starts;
 
 pub struct Times {
 	/// By clock.
@@ -97,4 +98,31 @@ fn local_line(run: &Run, merged: &Merged, clock: usize) -> Line {
 		Kind::Monotonic | Kind::Faked => Line::identity(),
 	};
 	line.corrected(&Correction { shift: realtime_offset(&samples), ..Correction::default() })
+}
+
+/// Ticks at which each process began. A fork's child repeats its parent's word: of those that say the same
+/// only the earliest is believed, of the others the first chunk.
+pub fn starts(merged: &Merged) -> Vec<u64> {
+	let mut owner: HashMap<(usize, u64), u64> = HashMap::new();
+	let facts: Vec<(usize, u64, Option<u64>)> = merged
+		.processes
+		.iter()
+		.map(|row| {
+			let state = &merged.images[row.image];
+			(state.clock, state.start_tick(row.key.1), state.identity(row.key.1).start)
+		})
+		.collect();
+	for &(clock, first, recorded) in &facts {
+		if let Some(recorded) = recorded {
+			let earliest = owner.entry((clock, recorded)).or_insert(first);
+			*earliest = first.min(*earliest);
+		}
+	}
+	let start = |&(clock, first, recorded): &(usize, u64, Option<u64>)| match recorded {
+		Some(recorded) if recorded <= first && owner.get(&(clock, recorded)) == Some(&first) => {
+			recorded
+		}
+		_ => first,
+	};
+	facts.iter().map(start).collect()
 }

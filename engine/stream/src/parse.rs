@@ -17,12 +17,7 @@ pub(crate) fn parse(kind: u8, payload: &[u8]) -> Result<Record<'_>, Reason> {
 	Ok(match kind {
 		record_type::OP => Record::Op(op(from)?),
 		record_type::OBJECT => Record::Object(object(from)?),
-		record_type::SITE => Record::Site(Site {
-			site: from.number("site")?,
-			module: from.number("module")?,
-			offset: from.varint()?,
-			entry: from.text()?,
-		}),
+		record_type::SITE => Record::Site(site(from)?),
 		record_type::MODULE => Record::Module(Module {
 			module: from.number("module")?,
 			base: from.varint()?,
@@ -78,6 +73,19 @@ fn op<'a>(from: &mut Cursor<'a>) -> Result<OpRecord<'a>, Reason> {
 		kind: from.text()?,
 		fields: from.text()?,
 		flags: from.varint()?,
+	})
+}
+
+fn site<'a>(from: &mut Cursor<'a>) -> Result<Site<'a>, Reason> {
+	Ok(Site {
+		site: from.number("site")?,
+		module: from.number("module")?,
+		offset: from.varint()?,
+		entry: from.text()?,
+		source: if from.is_empty() { b"" } else { from.text()? },
+		line: if from.is_empty() { 0 } else { from.number("line")? },
+		function: if from.is_empty() { b"" } else { from.text()? },
+		caller: if from.is_empty() { 0 } else { from.number("caller")? },
 	})
 }
 

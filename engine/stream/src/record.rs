@@ -74,6 +74,12 @@ pub struct Site<'a> {
 	pub module: u32,
 	pub offset: u64,
 	pub entry: &'a [u8],
+	/// Of the script that the call was made by; empty: of none.
+	pub source: &'a [u8],
+	pub line: u32,
+	pub function: &'a [u8],
+	/// The site that the function around it was called from; 0: unknown.
+	pub caller: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]

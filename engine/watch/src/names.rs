@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use fathom_pack::{Resolved, Resolver, SiteKey};
+use fathom_pack::{Frames, Resolved, ScriptLine, SiteKey, Sites};
 use fathom_stream::{OpRecord, Record, object_class, op_flag};
 
 use crate::sums::Table;
@@ -21,9 +21,8 @@ pub struct Book {
 	op_numbers: HashMap<OpName, u32>,
 	pub files: Vec<String>,
 	file_numbers: HashMap<String, u32>,
-	pub sites: Vec<Resolved>,
-	site_numbers: HashMap<SiteKey, u32>,
-	resolver: Resolver,
+	sites: Sites,
+	frames: Frames,
 }
 
 /// Files beyond these count as one.
@@ -31,6 +30,11 @@ const MOST_FILES: usize = 1 << 18;
 const OTHER_FILES: &str = "(other files)";
 
 impl Book {
+	/// `skipped`: wrappers, whose lines are not the user's own.
+	pub fn new(skipped: Vec<String>) -> Book {
+		Book { frames: Frames::new(skipped), ..Book::default() }
+	}
+
 	fn op(&mut self, name: OpName) -> u32 {
 		if let Some(&number) = self.op_numbers.get(&name) {
 			return number;
@@ -56,14 +60,15 @@ impl Book {
 		number
 	}
 
-	fn site(&mut self, key: SiteKey) -> u32 {
-		if let Some(&number) = self.site_numbers.get(&key) {
-			return number;
-		}
-		self.sites.push(self.resolver.resolve(&key));
-		let number = self.sites.len() as u32 - 1;
-		self.site_numbers.insert(key, number);
-		number
+	fn site(&mut self, site: u32, told: impl Fn(u32) -> Option<(SiteKey, u32)>) -> Option<u32> {
+		let number = self.sites.number(site, told)?;
+		self.frames.look_up(&self.sites);
+		Some(number)
+	}
+
+	/// The user's line of a site.
+	pub fn line(&self, site: u32) -> Resolved {
+		self.frames.users(&self.sites, site)
 	}
 }
 
@@ -90,7 +95,9 @@ struct Site {
 	module: u32,
 	offset: u64,
 	entry: String,
-	/// In [`Book::sites`], once somebody asked.
+	script: ScriptLine,
+	caller: u32,
+	/// In the book, once somebody asked.
 	known: Option<u32>,
 }
 
@@ -121,7 +128,9 @@ impl Names {
 			}
 			Record::Site(site) => {
 				let (module, offset, entry) = (site.module, site.offset, text(site.entry));
-				self.sites.insert(site.site, Site { module, offset, entry, known: None });
+				let (script, caller) = (ScriptLine::of(site), site.caller);
+				let named = Site { module, offset, entry, script, caller, known: None };
+				self.sites.insert(site.site, named);
 			}
 			Record::Module(module) => {
 				let content = (text(module.path), module.build_id.to_vec());
@@ -160,20 +169,26 @@ impl Names {
 		None
 	}
 
-	/// In [`Book::sites`], where [`Names::site`] was asked before.
+	/// In the book, where [`Names::site`] was asked before.
 	pub fn known_site(&self, site: u32) -> Option<u32> {
 		self.sites.get(&site)?.known
 	}
 
 	pub fn site(&mut self, site: u32, book: &mut Book) -> Option<u32> {
-		let site = self.sites.get_mut(&site)?;
-		if site.known.is_none() {
-			let (path, build_id) = self.modules.get(&site.module).cloned().unwrap_or_default();
-			let module = if path == "/proc/self/exe" { self.executable.clone() } else { path };
-			let (offset, entry) = (site.offset, site.entry.clone());
-			site.known = Some(book.site(SiteKey { module, build_id, offset, entry }));
+		if self.sites.get(&site)?.known.is_none() {
+			let known = book.site(site, |number| self.told(number));
+			self.sites.get_mut(&site)?.known = known;
 		}
-		site.known
+		self.known_site(site)
+	}
+
+	/// What the streams say of a site, and the site of its caller.
+	fn told(&self, site: u32) -> Option<(SiteKey, u32)> {
+		let site = self.sites.get(&site)?;
+		let (path, build_id) = self.modules.get(&site.module).cloned().unwrap_or_default();
+		let module = if path == "/proc/self/exe" { self.executable.clone() } else { path };
+		let (offset, entry, script) = (site.offset, site.entry.clone(), site.script.clone());
+		Some((SiteKey { module, build_id, offset, entry, script, caller: None }, site.caller))
 	}
 }
 

@@ -23,7 +23,7 @@ pub struct RowKey {
 	pub rank: Option<u32>,
 	/// In [`Book::files`].
 	pub file: Option<u32>,
-	/// In [`Book::sites`].
+	/// In the book.
 	pub site: Option<u32>,
 	/// File and site were left out: there are too many rows.
 	pub rest: bool,
@@ -182,7 +182,7 @@ fn row(book: &Book, key: &RowKey, total: &Total, interval: f64) -> Value {
 }
 
 fn place(book: &Book, site: Option<u32>) -> Resolved {
-	site.and_then(|site| book.sites.get(site as usize)).cloned().unwrap_or_default()
+	site.map(|site| book.line(site)).unwrap_or_default()
 }
 
 /// The innermost call of a thread that is no region, with the place in the program that the outermost was made at.

@@ -70,7 +70,7 @@ impl Watch {
 			done: HashSet::new(),
 			ended: 0,
 			killed: 0,
-			book: Book::default(),
+			book: Book::new(run.skipped()),
 			rate: Rate::default(),
 			missed: Missed::default(),
 			silent: None,
