@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .PHONY: help deps deps-demo deps-test venv engine native web no-npm build demo test test-full test-rust test-native test-python test-alone test-web \
-	lint lint-c lint-rust lint-python lint-sql lint-shell lint-web lint-docs format bench pictures site install uninstall wheel clean check facts
+	lint lint-c lint-rust lint-python lint-tests lint-sql lint-shell lint-web lint-docs format bench pictures gallery site install uninstall wheel clean check facts
 
 PREFIX ?= /usr/local
 # Not as many as OpenMP may use: nproc looks at its variables too.
@@ -24,14 +24,14 @@ PYTEST  = $(BIN)/python -m pytest -q --durations 20 --durations-min 5 $(if $(FUL
 C_FILES := $(sort $(shell find runtime forward kernels examples tests bench engine/encoder/src engine/record/src python/fathom -name '*.[ch]'))
 SHELL_FILES := .ci/run $(sort $(shell find packaging runtime tests examples -name '*.sh'))
 WEB_FILES := web/index.html web/package.json web/tsconfig.json web/vite.config.ts $(sort $(shell find web/src -type f))
-PYTHON_FILES := conftest.py python tests bench packaging kernels forward
+PYTHON_FILES := conftest.py python tests bench packaging kernels forward runtime
 # What is in the repository and no package that was installed, nor what was built.
 SPELT := *.md bench catalog docs examples forward kernels packaging python runtime tests web/src web/browser $(wildcard engine/*/src)
 DOC_FILES := $(sort $(wildcard *.md) $(shell find bench catalog docs examples engine forward kernels packaging python runtime tests web -name '*.md' -not -path '*/node_modules/*' -not -path '*/target/*'))
 
 help:
 	@sed -n '2,4s/^# *//p' Makefile
-	@echo 'targets: deps build web demo check facts test test-full test-ROOM lint format bench pictures site install uninstall wheel clean'
+	@echo 'targets: deps build web demo check facts test test-full test-ROOM lint format bench pictures gallery site install uninstall wheel clean'
 	@echo 'settings: JOBS=$(JOBS) PREFIX=$(PREFIX) PYTHON=$(PYTHON)'
 
 # Debian's packages: of all, of the demo, of the tests too.
@@ -50,8 +50,9 @@ $(VENV)/.installed: $(VENV)/.package packaging/requirements-dev.txt
 	@touch $@
 venv: $(VENV)/.installed
 
+# PART of it packs runs and no more (engine/cli/src/more.rs).
 engine: $(DEPS)
-	$(CARGO) build --release --jobs $(JOBS) $(CARGO_AT)
+	$(CARGO) build --release --jobs $(JOBS) $(CARGO_AT) $(ENGINE)
 
 build/build.ninja: | $(BIN)/python
 	cmake -S . -B build -G Ninja -DPython3_EXECUTABLE=$(abspath $(BIN)/python)
@@ -74,10 +75,12 @@ web/dist/index.html: $(WEB_FILES) | web/node_modules/.package-lock.json
 
 build: venv engine native web
 
-# Only what it shows, side by side; the rest is built by `make build`.
+# Only what it shows, side by side; the rest is built by `make build`, and stays where it was.
+PART := $(if $(wildcard engine/target/release/libfathom_forward.rlib),,-p fathom-engine --no-default-features)
 DEMO := $(VENV)/.package engine native
 demo: deps-demo
-	@$(MAKE) --no-print-directory --jobs 3 DEPS=deps-demo TARGETS='fathom libfathom program_s3d_mpiio_mpich' $(DEMO)
+	@$(MAKE) --no-print-directory --jobs 3 DEPS=deps-demo ENGINE='$(PART)' \
+		TARGETS='fathom libfathom program_s3d_mpiio_mpich' $(DEMO)
 	@FATHOM=build/fathom examples/s3d.sh build build/demo/s3d.fathom
 	@build/fathom doctor --facts
 
@@ -111,8 +114,8 @@ test-web: web/node_modules/.package-lock.json
 	$(if $(FULL),@$(MAKE) --no-print-directory web && $(TIMED) browser npm --prefix web run --silent browser)
 
 # The tests of one room: make test-ROOM.
-TESTS_analysis = python/tests/latency $(addprefix python/tests/test_,$(addsuffix .py,answers breakdown collective_tables diff distribution \
-	findings_engine findings_shared interference landscape landscapes many_ranks patterns stack_findings summary system_findings vast_collective))
+TESTS_analysis = python/tests/latency $(addprefix python/tests/test_,$(addsuffix .py,answers breakdown call_findings collective_tables conflict_findings diff distribution \
+	findings_engine findings_shared interference landscape landscapes load_findings many_ranks patterns rank_findings server_findings stack_findings summary vast_collective))
 TESTS_webapi   = python/tests/screens python/tests/serve python/tests/test_report.py
 TESTS_tune     = tests/tune $(addprefix python/tests/test_,$(addsuffix .py,knobs model patternstore proof remedy study tune))
 TESTS_codegen  = tests/generate tests/test_replay.py python/tests/test_hints.py
@@ -134,7 +137,7 @@ check: lint test-native test-web
 UNIT = answers api breakdown diff distribution export_nesting findings_engine hints interference keeping landscape live macros model numbers patterns \
 	polite proof selection study summary whole
 
-lint: lint-c lint-rust lint-python lint-sql lint-shell lint-web lint-docs
+lint: lint-c lint-rust lint-python lint-tests lint-sql lint-shell lint-web lint-docs
 
 # The warnings build is the build itself: CMake compiles with -Wall -Wextra -Werror.
 lint-c: native
@@ -143,12 +146,17 @@ lint-c: native
 lint-rust: deps
 	$(CARGO) fmt --check $(CARGO_AT) --all
 	$(CARGO) clippy --release --jobs $(JOBS) $(CARGO_AT) --workspace --all-targets -- -D warnings
+	$(CARGO) clippy --release --jobs $(JOBS) $(CARGO_AT) -p fathom-engine --no-default-features -- -D warnings
 
 lint-python: venv
 	$(BIN)/ruff check $(PYTHON_FILES)
 	$(BIN)/ruff format --check $(PYTHON_FILES)
 	$(BIN)/mypy --strict python/fathom bench
 	$(BIN)/lint-imports
+
+# A file of tests that does not import leaves out all its tests, and says so only at the end of an hour.
+lint-tests: deps-test build
+	@$(PYTEST) --collect-only -qq >build/collected.txt || { tail -n 40 build/collected.txt; exit 1; }
 
 lint-sql: venv
 	$(BIN)/python -m sqlfluff lint --disable-progress-bar --processes $(JOBS) python/fathom/analysis/sql catalog/findings
@@ -184,6 +192,10 @@ bench: deps-test build
 pictures: deps-test demo
 	cd tests && ../$(BIN)/python -m harness.pictures ../docs/pictures --other ../build/demo/s3d.fathom
 	cd tests && ../$(BIN)/python -m harness.notebooks
+
+# Pages of the docs whose commands are run, and what they print written into them.
+gallery: deps-test build
+	cd tests && ../$(BIN)/python -m harness.gallery
 
 # The docs as pages, in build/site; a link to nothing ends it.
 site: venv

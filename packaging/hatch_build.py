@@ -15,17 +15,19 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-LIBRARIES = ("build/libfathom.so", "build/libfathom_fwd_preload.so")
-LINKED = (
-    "build/libfathom-static.a",
-    "build/libfathom-names.a",
-    "build/fathom.specs",
-    "build/fathom.ld",
+#: What portable.sh linked for a wheel; else what `make build` left, for this machine alone.
+NATIVE = os.environ.get("FATHOM_NATIVE", "build")
+LIBRARIES = (f"{NATIVE}/libfathom.so", f"{NATIVE}/libfathom_fwd_preload.so")
+LINKED = tuple(
+    f"{NATIVE}/{name}"
+    for name in ("libfathom-static.a", "libfathom-names.a", "fathom.specs", "fathom.ld")
 )
-MOUNTER = "build/fathom-forward-fuse"
+MOUNTER = f"{NATIVE}/fathom-forward-fuse"
 PAGE = "web/dist/index.html"
-COMMANDS = ("build/fathom", "engine/target/release/fathom-engine")
+ENGINE = "engine/target/release" if NATIVE == "build" else NATIVE
+COMMANDS = (f"{NATIVE}/fathom", f"{ENGINE}/fathom-engine")
 SHARE = "build/share"
+REGIONS = "runtime/python/sitecustomize.py"
 SHIM = """#!/bin/sh
 # The native command of the source tree, with the Python of this environment.
 FATHOM_PYTHON="${{FATHOM_PYTHON:-${{0%/*}}/python3}}" exec '{command}' "$@"
@@ -81,6 +83,9 @@ class NativeParts(BuildHookInterface[Any]):
         build_data["shared_scripts"] = {str(file): file.name for file in commands}
         libraries += [Path(self.root, name) for name in LINKED]
         build_data["shared_data"] = {str(file): f"lib/fathom/{file.name}" for file in libraries}
+        build_data["shared_data"][str(Path(self.root, REGIONS))] = (
+            f"lib/fathom/python/{Path(REGIONS).name}"
+        )
         if Path(self.root, MOUNTER).is_file():
             build_data["shared_data"] |= fuse_library(Path(self.root, MOUNTER))
         if Path(self.root, SHARE).is_dir():  # man pages, completions: `make wheel` makes them

@@ -34,6 +34,7 @@ ELSEWHERE = {
     "catalog/findings/README.md": "tree/findings.md",
     "catalog/probes/servers/README.md": "tree/probes-of-servers.md",
 }
+STYLE = Path(__file__).with_name("site.css")
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)")
 
 _origins: dict[str, str] = {}  # place in the site -> path in the repository
@@ -106,6 +107,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for path in sorted((ROOT / "examples" / "notebooks").glob("*.ipynb")):
         origin = path.relative_to(ROOT).as_posix()
         _add(files, config, f"notebooks/{path.stem}.md", origin, _notebook(files, config, path))
+    files.append(File.generated(config, STYLE.name, content=STYLE.read_text(encoding="utf-8")))
     _places.clear()
     _places.update({origin: place for place, origin in _origins.items()})
     _places["examples/notebooks"] = "notebooks/where-time-went.md"
