@@ -27,6 +27,12 @@ cells as (
 worst as (
 	select file, way, max(seconds) as seconds from cells group by all having max(seconds) > 0
 ),
+example as (
+	select file, direction(kind, op) as way, max_by(id, duration, 8) as calls
+	from calls
+	where is_library(layer) and is_outermost_call(depth, parent) and direction(kind, op) is not null and file is not null
+	group by all
+),
 contiguous as (
 	select file, bool_or(value = 'contiguous') as contiguous, bool_or(value = 'chunked') as chunked
 	from hints_in_force join objects using (object, file) where key = 'layout' group by file
@@ -42,16 +48,17 @@ select
 	max(w.seconds) as seconds,
 	if(bool_or(c.contiguous), '; its datasets are contiguous', '') as layout,
 	case
-		when not bool_or(c.contiguous or c.chunked)
+		when not bool_or(c.contiguous or c.chunked) and bool_or(a.file in (from mpiio_files()))
 			then 'larger pieces, or a collective call; MPI-IO: romio_ds_read, romio_ds_write = disable where pieces lie far apart'
+		when not bool_or(c.contiguous or c.chunked) then 'larger pieces, in the order of the file'
 		when not bool_or(c.contiguous)
 			then 'chunks of the shape that is read or written at once (H5Pset_chunk), or a chunk cache that holds them (H5Pset_chunk_cache)'
 		else 'one H5Dread of a block instead of many of its columns, or chunks of the shape that is read (H5Pset_chunk): HDF5 reads its sieve buffer '
 			|| '(H5Pset_sieve_buf_size, 64 KiB) for each piece'
 	end as fix,
 	max(w.seconds) as lost,
-	[]::ubigint[] as calls
+	coalesce(flatten(max_by(e.calls, w.seconds, 2)), []) as calls
 from asked as a join moved as m using (file, way) join worst as w using (file, way) join places() as p on p.file = a.file
-	left join contiguous as c on c.file = a.file
+	left join contiguous as c on c.file = a.file left join example as e on e.file = a.file and e.way = a.way
 where m.bytes > 2 * a.bytes and a.bytes > 0 and m.bytes - a.bytes > 1048576
 group by p.place, a.way

@@ -19,7 +19,8 @@ with process as (
 ),
 cut as (
 	select
-		p.place, m.kind, m.process, sum(m.n) as n, sum(m.moves) as moves, sum(m.bytes) as bytes, sum(m.seconds) as seconds,
+		p.place, m.kind, m.process, bool_or(m.file in (from mpiio_files())) as shared,
+		sum(m.n) as n, sum(m.moves) as moves, sum(m.bytes) as bytes, sum(m.seconds) as seconds,
 		flatten(max_by(m.calls, m.seconds, 2)) as calls,
 		sum(m.seconds - greatest(m.n, ceil(m.bytes / 16777216)) * s.latency - m.bytes * s.per_byte) as lost
 	from process as m join places() as p using (file) join access_costs() as s on s.file = m.file and s.kind = m.kind
@@ -36,10 +37,10 @@ select
 	if(count(*) = 1, 'one process', format('{} processes', count(*))) as who,
 	max(seconds) as seconds,
 	if(
-		count(*) > 1, 'make the transfers collective: H5Pset_dxpl_mpio(H5FD_MPIO_COLLECTIVE)',
+		count(*) > 1 and bool_or(shared), 'make the transfers collective: H5Pset_dxpl_mpio(H5FD_MPIO_COLLECTIVE)',
 		'select whole rows of the slowest dimensions, or lay the dataset out in chunks of the shape that is selected'
 	) as mend,
-	if(count(*) > 1, 'collective', null) as transfer,
+	if(count(*) > 1 and bool_or(shared), 'collective', null) as transfer,
 	max_by(calls, seconds) as calls,
 	max(lost) as lost
 from cut

@@ -22,6 +22,12 @@ with cells as (
 slowest as (
 	select file, what, max(seconds) as cells, arg_max(store, seconds) as store from cells group by file, what
 ),
+example as (
+	select file, direction(kind, op) as what, max_by(id, duration, 8) as calls
+	from calls
+	where layer = 'mpiio' and collective is null and direction(kind, op) is not null and file in (select file from slowest)
+	group by all
+),
 priced as (
 	select
 		f.*, s.cells, coalesce(s.store, 0) as store, t.stripes, p.place as path,
@@ -46,6 +52,6 @@ select
 	greatest(0, cells - most_after) as low,
 	cells - after as lost,
 	cells - least_after as high,
-	[]::ubigint[] as calls
-from priced
+	coalesce(example.calls, []) as calls
+from priced left join example using (file, what)
 where lost > 0

@@ -21,7 +21,7 @@ from fathom.analysis.latency import ask, language, model
 from fathom.analysis.latency import segment as segments
 from fathom.attach import block
 from fathom.cache import conclusions
-from fathom.errors import UsageError, nearest, needed, printable, unknown
+from fathom.errors import UsageError, needed, unknown
 from fathom.pages import bars
 from fathom.pages import findings as words
 from fathom.run import store
@@ -169,15 +169,11 @@ class Run(store.Run):
         there = self._there(name)
         for value in values:
             if there and value not in there:
-                like = nearest(value, map(str, there)) if isinstance(value, str) else []
-                if like:
-                    raise UsageError(
-                        f"{name} '{printable(value)}': not in this run; is it '{like[0]}'?"
-                    )
-                raise UsageError(
-                    f"{name} {printable(repr(value))}: not in this run; there are"
-                    f" {', '.join(map(str, there[:20]))}{' …' if len(there) > 20 else ''}"
+                all_of = (
+                    f"there are {', '.join(map(str, there[:20]))}{' …' if len(there) > 20 else ''}"
                 )
+                names = map(str, there if isinstance(value, str) else ())
+                raise UsageError(unknown(f"this run has no {name}", str(value), names, all_of))
         return one_of(name, values)
 
     def _there(self, name: str) -> list[int | str]:

@@ -96,10 +96,10 @@ def test_what_cannot_be_asked_is_said(shared_run: Path) -> None:
     with pytest.raises(UsageError, match="no finding 'nothing'"):
         run.findings("nothing")
     with pytest.raises(
-        UsageError, match=r"layer 'nothing': not in this run; there are fathom, hdf5, "
+        UsageError, match=r"this run has no layer 'nothing'; there are fathom, hdf5, "
     ):
         run.calls(layer="nothing")
-    with pytest.raises(UsageError, match="rank 99: not in this run; there are 0, 1"):
+    with pytest.raises(UsageError, match="this run has no rank '99'; there are 0, 1"):
         run.calls(rank=[0, 99])
     with pytest.raises(UsageError, match="no table 'nothing'; there are clocks"):
         run.table("nothing")

@@ -204,7 +204,7 @@ def test_a_terminal_that_knows_ascii_only(run_directory: Path, words: list[str])
 
 
 #: Options that mean another thing elsewhere: which tables there are, units, files or names.
-APART = {"--by", "--check", "--fail-over", "--level", "--output"}
+APART = {"--by", "--check", "--fail-over", "--output"}
 
 
 def test_options_agree_over_commands() -> None:

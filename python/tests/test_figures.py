@@ -123,9 +123,9 @@ def test_wrong_names_are_said_with_the_nearest(shared_run: Path) -> None:
     run = fathom.open(shared_run)
     with pytest.raises(UsageError, match="heat: no value 'bytess'; is it 'bytes'"):
         run.heat("bytess")
-    with pytest.raises(UsageError, match="layer 'posx': not in this run; is it 'posix'"):
+    with pytest.raises(UsageError, match="this run has no layer 'posx'; is it 'posix'"):
         run.heat(layer="posx")
-    with pytest.raises(UsageError, match="rank 7: not in this run; there are 0, 1"):
+    with pytest.raises(UsageError, match="this run has no rank '7'; there are 0, 1"):
         run.timeline(rank=7)
     with pytest.raises(UsageError, match="it ends before it begins"):
         run.timeline(time=(2, 1))

@@ -9,8 +9,8 @@ from fathom.__main__ import main
 from fathom.analysis import findings
 from fathom.analysis.sentence import sentence
 from fathom.cache import conclusions
+from fathom.catalog.layers import catalog_path
 from fathom.errors import UsageError
-from fathom.run import paths
 from fathom.run.store import Run
 from schema import counters_of, write_run
 
@@ -67,7 +67,7 @@ def test_the_most_seconds_come_first_with_their_lines(path: Path, tmp_path: Path
     assert [(one.lost, one.sure, one.calls) for one in ranked] == [(2, 0.5, [1, 2]), (1, 0.5, [3])]
     assert [sentence(one.rule.says, one.values) for one in ranked] == [
         "pwrite took 2 s in 2 calls",
-        "write took 1 s in 1 calls",
+        "write took 1 s in 1 call",
     ]
     assert all(one.lines == ["p.c:7 save"] for one in ranked)
 
@@ -225,7 +225,7 @@ def test_the_users_own_folder_takes_part(
     assert (first["finding"], first["lost_seconds"], first["calls"]) == ("own-one", 2, ["1", "2"])
     assert (first["says"], second["says"]) == (
         "pwrite took 2 s in 2 calls",
-        "write took 1 s in 1 calls",
+        "write took 1 s in 1 call",
     )
     status, out, _ = show(capsys, path)
     assert "pwrite took 2 s in 2 calls" in " ".join(out.split())
@@ -313,6 +313,12 @@ def test_no_more_can_be_won_than_the_io_lasted(path: Path, tmp_path: Path) -> No
     assert [one.lost for one in find(path, file).conclusions] == [3, 3]
 
 
+def test_one_of_a_kind_is_one() -> None:
+    template = "{calls:count} calls on {files:count} files by {n:count} {what}s"
+    one = {"calls": 2, "files": 1, "n": 1, "what": "read"}
+    assert sentence(template, one) == "2 calls on 1 file by 1 read"
+
+
 def test_what_is_not_known_is_left_out_of_a_sentence() -> None:
     template = "rank {rank} moved all[; half of the others waited {waited:seconds} and longer]"
     assert sentence(template, {"rank": 3, "waited": None}) == "rank 3 moved all"
@@ -328,6 +334,6 @@ def test_one_rank_without_communication_claims_no_waiting(tmp_path: Path) -> Non
         files=[{"file": 0, "path": "/d/f", "kind": "regular"}], calls=calls,
         counters=counters_of(calls),
     )  # fmt: skip
-    (one,) = find(run, paths.catalog() / "findings" / "one-rank.sql").conclusions
+    (one,) = find(run, catalog_path("findings", "one-rank.sql")).conclusions
     sentence_ = sentence(one.rule.says, one.values)
     assert sentence_.endswith("in 3 s; how long the others waited was not recorded")

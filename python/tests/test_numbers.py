@@ -4,10 +4,10 @@ import tomllib
 from typing import Any
 
 import pytest
-from fathom.run import paths
+from fathom.catalog.layers import catalog_path
 from fathom.text import numbers
 
-CASES = tomllib.loads((paths.catalog() / "units.toml").read_text(encoding="utf-8"))
+CASES = tomllib.loads(catalog_path("units.toml").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("table", CASES)

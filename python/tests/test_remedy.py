@@ -8,7 +8,7 @@ import pytest
 from fathom.analysis import findings
 from fathom.analysis.findings import Finding
 from fathom.analysis.sentence import sentence
-from fathom.run import paths
+from fathom.catalog.layers import catalog_path
 from fathom.run.store import Run
 from fathom.tune.search import default_space, remedy
 from fathom.tune.search.plan import FINDING, Plan
@@ -30,7 +30,7 @@ LAYERS = {knob.layer.name for knob in catalog().values()}
 
 
 def concluded(name: str, ompio: bool = False, **values: Any) -> Finding:
-    rule = findings.read(paths.catalog() / "findings" / f"{name}.sql")
+    rule = findings.read(catalog_path("findings", f"{name}.sql"))
     rule = replace(rule, knob=rule.ompio) if ompio else rule
     return Finding(rule, {**FIGURES, **values}, 1.0, (0.5, 2.0), 0.8, [], [])
 

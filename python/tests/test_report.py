@@ -6,12 +6,14 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fathom.run import paths
+from fathom.run import macros, paths
+from fathom.run.store import open_run
 from fathom.webapi import answers as screens
 from fathom.webapi.answers.session import Runs
 from fathom.webapi.report import requests
@@ -81,7 +83,8 @@ def test_names_are_text(capsys: Captured, tmp_path: Path) -> None:
     added = sorted(set(Elements(text).names) - set(before))
     assert text.count("<script") == before.count("script") + 1
     assert "alert(1)</script>" not in text
-    assert added == ["h1", "p", "pre"]
+    assert not {"img", "b"} & set(added)
+    assert {"h1", "h2", "p", "pre"} <= set(added)
     assert "Content-Security-Policy" in text and "frame-ancestors" not in text
     assert "<title>Fathom: &lt;b&gt;</title>" in text
     assert "pwrite" in text[text.rindex("<noscript>") :]
@@ -130,6 +133,56 @@ def test_the_tree_that_the_page_asks_for_is_there(run_directory: Path) -> None:
     roots = {(one["ancestors"] or [one["call"]])[0]["call"] for one in calls}
     assert any(one["ancestors"] for one in calls)
     assert {f"tree?call={root}&run=small" for root in roots} <= answers.keys()
+
+
+def _planned(monkeypatch: pytest.MonkeyPatch, path: Path, calls: int) -> tuple[int, int]:
+    """Statements that the chains of so many slowest calls have planned, and the calls that are there."""
+    texts: list[str] = []
+    done = macros.execute
+
+    def execute(connection: Any, statement: Any, values: object = None) -> Any:
+        texts.append(str(statement))
+        return done(connection, statement, values)
+
+    payload = Payload(Runs([path]), 10**7, lambda _: None)
+    payload.every("screens", requests.first(payload.runs))
+    with monkeypatch.context() as patch:
+        patch.setattr(requests, "CALLS", calls)
+        patch.setattr(macros, "execute", execute)
+        payload.chains(path.stem, requests.chains(path.stem, payload.answers), 9999.0)
+    return len(texts), sum(key.startswith("call?") for key in payload.answers)
+
+
+def test_statements_do_not_grow_with_the_calls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Chains and trees of all calls are asked together."""
+    path = hostile(tmp_path)
+    few, many = _planned(monkeypatch, path, 20), _planned(monkeypatch, path, 50)
+    assert many[1] >= few[1] + 25
+    assert max(few[0], many[0]) < 30
+
+
+def test_calls_asked_together_are_those_asked_alone(run_directory: Path) -> None:
+    """Chains and trees; of what is no call the error."""
+    calls = [str(row["id"]) for row in open_run(run_directory).sql("from calls").to_pylist()]
+    for name in ("call", "tree"):
+        together = screens.ask_each(Runs([run_directory]), name, {"run": "small"}, [*calls, "99"])
+        for call, answer in zip(calls, together, strict=False):
+            alone = screens.ask(Runs([run_directory]), name, {"run": "small", "call": call})
+            assert answer == alone, (name, call)
+        assert str(together[-1]) == "call=99: this run has no such call; slowest lists some"
+
+
+def test_a_report_loads_no_more_than_it_asks() -> None:
+    """Counted: neither forms nor searches."""
+    script = "import sys; from fathom.webapi.report import document, payload; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    loaded = set(done.stdout.split())
+    assert "fathom.webapi.answers.one_call" in loaded
+    assert not loaded & {"fathom.tune.search.search", "fathom.codegen.generate.command"}
 
 
 @pytest.mark.parametrize(("lanes", "named"), [(requests.NAMED, True), (requests.NAMED + 1, False)])

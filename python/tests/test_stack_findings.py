@@ -8,7 +8,7 @@ from typing import Any
 import fathom
 import pytest
 from fathom.analysis import findings
-from fathom.run import paths
+from fathom.catalog.layers import catalog_path
 from schema import counters_of, write_run
 
 HEADER = """\
@@ -192,7 +192,7 @@ def test_a_stall_joins_no_collective_calls(
         calls=calls,
         counters=counters_of(calls),
     )
-    rule = findings.read(paths.catalog() / "findings" / "collectives-in-a-row.sql")
+    rule = findings.read(catalog_path("findings", "collectives-in-a-row.sql"))
     assert bool(findings.Asked(fathom.open(run)).rows(rule)) == is_said
 
 
@@ -235,7 +235,7 @@ def test_many_small_pieces_are_not_advised_where_no_request_was_measured(
         calls=calls,
         counters=counters_of(calls),
     )  # fmt: skip
-    rule = findings.read(paths.catalog() / "findings" / f"{name}.sql")
+    rule = findings.read(catalog_path("findings", f"{name}.sql"))
     assert bool(findings.Asked(fathom.open(run)).rows(rule)) == is_said
 
 

@@ -245,26 +245,37 @@ def _facts(side: Side) -> dict[str, Any]:
     calls = summary.coverage(side.source, counted)
     every = calls["recorded"] + calls["counted"]
     row["coverage"] = calls["recorded"] / every if every else 1.0
-    exes = side.source.sql(
-        "select distinct exe from processes, runs where rank is not null or runs.ranks is null"
-    )
     row["files_told"] = landscape.are_files_known(side.source)
-    programs = {PurePosixPath(exe).name for exe in exes["exe"].to_pylist() if exe}
-    row["programs"] = " ".join(sorted(programs))
+    row["programs"] = _program(side)
     configuration = side.manifest.get("configuration", {})
     row["layers"] = sorted({*configuration.get("layers", []), *configuration.get("counted", [])})
     row["chosen"] = {name: configuration.get(name) or None for name in ("ranks", "files")}
     return row  # type: ignore[no-any-return]
 
 
+def _program(side: Side) -> str:
+    """What the user started, with what did most of the I/O where that has another name: not helpers."""
+    busiest = side.source.sql(
+        "select exe from runs, processes left join lane_sums() using (process)"
+        " where exe <> '' and (rank is not null or runs.ranks is null)"
+        ' order by coalesce("io time", 0) desc, exe limit 1'
+    )["exe"].to_pylist()
+    started = PurePosixPath(str(side.manifest.get("program", ""))).name
+    worked = PurePosixPath(busiest[0]).name if busiest else started
+    # python3 is python3.11.
+    return worked or started if worked.startswith(started) else f"{started} ({worked})"
+
+
 def incomparable(a: Side, b: Side) -> list[str]:
     """Why differences between these runs may not mean what they seem to; one sentence each."""
     first, second = _facts(a), _facts(b)
     reasons = [
-        f"other {words}: {first[key] or 'none'} and {second[key] or 'none'}"
-        for key, words in (("programs", "programs"), ("ranks", "numbers of ranks"))
+        f"other {words}: {first[key] or nothing} and {second[key] or nothing}"
+        for key, words, nothing in (
+            ("programs", "programs", "an unknown one"), ("ranks", "numbers of ranks", "no MPI"),
+        )
         if first[key] != second[key]
-    ]
+    ]  # fmt: skip
     if first["layers"] != second["layers"]:
         reasons.append(f"other layers recorded: {_only(a, b, first['layers'], second['layers'])}")
     if first["chosen"] != second["chosen"]:

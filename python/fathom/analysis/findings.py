@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from fathom.analysis.account import CAUSES, Account, Bar, bar, prepare
 from fathom.catalog import layers
-from fathom.catalog.languages import spoken
+from fathom.catalog.languages import is_nameless, spoken
+from fathom.catalog.layers import catalog_path
 from fathom.errors import FathomError, UsageError, unknown
 from fathom.run import paths
 from fathom.run.store import Run, plain
@@ -139,7 +140,7 @@ def _words(path: Path, key: str, text: str, known: frozenset[str]) -> frozenset[
 
 def catalog() -> list[Path]:
     """Files of the findings that Fathom brings."""
-    return sorted((paths.catalog() / "findings").glob("*.sql"))
+    return sorted(catalog_path("findings").glob("*.sql"))
 
 
 def _files(word: str, own: Sequence[Path]) -> list[Path]:
@@ -277,7 +278,7 @@ class Asked:
 
 def _place(row: dict[str, Any]) -> str:
     where = f"{row['source']}:{row['line']}" if row["source"] else row["module"] or "unknown module"
-    return f"{where} {row['function'] or ''}".strip()
+    return where if is_nameless(row["function"]) else f"{where} {row['function']}"
 
 
 Around = dict[int, dict[str, Any]]

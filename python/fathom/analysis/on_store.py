@@ -11,9 +11,9 @@ from typing import Any
 
 from fathom.analysis import findings
 from fathom.analysis.account import Share, in_order, prepare
+from fathom.catalog.layers import catalog_path
 from fathom.catalog.stores import Store, stores
 from fathom.errors import UsageError, unknown
-from fathom.run import paths
 from fathom.run.store import Run
 
 #: What wins less of the seconds there is little; what wins less than the second is not said.
@@ -207,7 +207,7 @@ def _price(run: Run, store: str, requests: str, conflicts: str, name: str) -> No
 
 def _advice(run: Run, store: Store, before: There) -> list[Advice]:
     found = []
-    folder = paths.catalog() / "findings"
+    folder = catalog_path("findings")
     for number, (name, (requests, conflicts)) in enumerate(MENDED.items()):
         _price(run, store.name, requests, conflicts, str(number))
         after = _slowest(run, f"on_cells_{number}")

@@ -53,7 +53,8 @@ def lines(source: Source) -> pa.Table:
     """One row per place in the program that made I/O calls, the most time first; from `calls`.
 
     Columns: function, source, line (null: unknown), module, region (the program's, null: none), layer, op, kind, calls,
-    errors, bytes, time, longest, processes.
+    errors, bytes, time, longest, processes, caller_function, caller_source, caller_line (of a function that is the
+    program's own helper, for three or more callers; else null).
     """
     return source.sql("from source_lines($regions, $talk)", **own_values(source))
 

@@ -83,10 +83,14 @@ def _of_program(source: Source) -> tuple[str, str]:
 
 
 def strips(
-    source: Source, which: str, layers: list[str] | None, time: tuple[int, int] | None
+    source: Source,
+    which: str,
+    layers: list[str] | None,
+    time: tuple[int, int] | None,
+    bins: int | None = None,
 ) -> Strips:
     """Of the calls for which a condition holds, of these layers (else all but Fathom's own), that last into a time
-    (ns)."""
+    (ns). `bins`: in so many parts of the time, however few calls there are."""
     first, last = time or (0, max(1, _duration(source)))
     of_layers = one_of("layer", layers) if layers else f"layer <> {quoted(FATHOM)}"
     shown = f"({which}) and {of_layers} and start < {last} and start + duration > {first}"
@@ -96,17 +100,28 @@ def strips(
         raise NotRecorded("no call that was chosen was recorded in full")
     some = ", ".join(map(str, lanes[:LANES]))
     shown += f" and process in (select process from lanes() where lane in ({some}))"
-    table = source.sql(
-        f"select lane, layer, start, duration, 1::double as busy from strip_spans({shown}, {SPANS + 1})"
-    )
-    if table.num_rows > SPANS:
-        width = (last - first) / WIDTH
-        table = source.sql(
-            f"select lane, layer, ({first} + bin * {width})::bigint as start, {width}::bigint as duration,"
-            f" least(1, busy / {width})::double as busy from strip_bins({shown}, {first}, {last}, {WIDTH})"
-        )
+    table = _spans(source, shown) if bins is None else None
+    if table is None:
+        table = _bins(source, shown, (first, last), bins or WIDTH)
     names = _names(source)
     return Strips(table, {lane: names[lane] for lane in lanes[:LANES]}, len(lanes), (first, last))
+
+
+def _spans(source: Source, shown: str) -> pa.Table | None:
+    """None: there are too many."""
+    few = source.sql(
+        f"select lane, layer, start, duration, 1::double as busy from strip_spans({shown}, {SPANS + 1})"
+    )
+    return few if few.num_rows <= SPANS else None
+
+
+def _bins(source: Source, shown: str, span: tuple[int, int], bins: int) -> pa.Table:
+    first, last = span
+    width = (last - first) / bins
+    return source.sql(
+        f"select lane, layer, ({first} + bin * {width})::bigint as start, {width}::bigint as duration,"
+        f" least(1, busy / {width})::double as busy from strip_bins({shown}, {first}, {last}, {bins})"
+    )
 
 
 def _names(source: Source) -> list[str]:

@@ -26,20 +26,33 @@ FORMS: dict[str, Callable[..., str]] = {
 }
 
 
+#: What stands behind a count, where that is one.
+ONE = {
+    f" {one}{'es' if one.endswith('ss') else 's'}": f" {one}"
+    for one in "access call chunk file open OST piece process processor rank read round sync time turn write".split()
+}
+
+
+# A figure, its form, and the word behind it.
+FIELD = re.compile(r"\{(\w+)(?::(\w+))?\}( \w+| \{\w+\}s)?")
+
+
 def sentence(template: str, values: Mapping[str, Any]) -> str:
     """A header's `says`, `fix` or `knob` with the row's figures; a column that is not there stays as it is written.
     What stands in brackets is left out where one of its figures is not known."""
 
     def figure(match: re.Match[str]) -> str:
-        if match[1] not in values:
-            return match[0]
-        value, form = values[match[1]], match[2] or ""
+        behind = match[3] or ""
+        value, form = values.get(match[1]), match[2] or ""
+        if form == "count" and value == 1:
+            behind = ONE.get(behind, behind.removesuffix("s") if "{" in behind else behind)
         write = text if isinstance(value, str) else FORMS.get(form, text)
-        return write(value)
+        field = match[0].removesuffix(match[3] or "")
+        return (write(value) if match[1] in values else field) + re.sub(FIELD, figure, behind)
 
     def part(match: re.Match[str]) -> str:
         named = re.findall(r"\{(\w+)", match[1])
         return "" if any(values.get(name, 0) is None for name in named) else match[1]
 
     whole = re.sub(r"\[([^]]*)\]", part, template)
-    return re.sub(r"\{(\w+)(?::(\w+))?\}", figure, whole)
+    return re.sub(FIELD, figure, whole)

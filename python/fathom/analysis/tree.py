@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
 from fathom.analysis import Source
 from fathom.analysis.own import own_values
+
+#: Where no site was recorded.
+UNKNOWN = {"function": "", "source": None, "line": None, "module": ""}
 
 
 @dataclass
@@ -48,12 +52,15 @@ def call_tree(source: Source, place: Callable[[dict[str, Any]], str]) -> Node:
     """Its root, with all of it below. `place`: how a line of the program is called, from function, source, line and
     module. Errors: `RunError` of a damaged run."""
     rows = source.sql("from call_tree($regions, $talk)", **own_values(source)).to_pylist()
+    paths = dict(zip(*source.sql("from site_paths()").to_pydict().values(), strict=True))
     root, nodes = Node(""), dict[int, Node]()
     for row in rows:  # each after the one above it
         if row["above"] is not None:
             nodes[row["node"]] = _function(nodes[row["above"]], row)
             continue
-        path = [root, root.child(place(row))]
+        path = [root]
+        for name, _ in groupby(place(line) for line in paths.get(row["site"], [UNKNOWN])):
+            path.append(path[-1].child(name))
         for region in row["regions"] or ():
             path.append(path[-1].child(region, "user"))
         for one in path:

@@ -6,29 +6,20 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from fathom.catalog.layers import Library, catalog_path, libraries
 from fathom.catalog.load import load
-from fathom.run import elf, engine, paths
-
-#: By library: its layers, a function that every copy has, how functions of its inside begin.
-LIBRARIES = {
-    "HDF5": (("hdf5",), "H5open", ("H5_", "H5D__", "H5F__", "H5VL_", "H5FD_")),
-    "MPI": (("mpiio", "mpi"), "PMPI_File_open", ("ADIO", "MPIR_", "MPIDI_", "MPID_", "mca_io_")),
-    "PnetCDF": (("pnetcdf",), "ncmpi_create", ("ncmpio_", "ncmpii_")),
-    "netCDF": (("netcdf",), "nc_create", ("NC4_", "nc4_", "NC3_")),
-}
-#: Symbols that handlers ask a library for.
-ASKED = ("H5", "MPI_", "PMPI_", "ompi_", "nc_", "ncmpi_")
+from fathom.run import elf, engine
 
 
-def _inside(program: Path) -> list[str]:
+def _inside(program: Path) -> list[Library]:
     """The libraries, by the program's symbol table; none when it was stripped."""
     image = elf.read(program)
     if image is None or not image.has(".symtab"):
         return []
     return [
         library
-        for library, (_, telling, _) in LIBRARIES.items()
-        if image.names(telling) and telling in image.defines - image.imports
+        for library in libraries()
+        if image.names(library.has) and library.has in image.defines - image.imports
     ]
 
 
@@ -38,36 +29,36 @@ _LAYER = re.compile(r'^layer\s*=\s*"(\w+)"', re.MULTILINE)
 @functools.cache
 def _names(layer: str) -> tuple[str, ...]:
     """Only of this layer's files: to read all takes longer than all the rest."""
-    probes = sorted((paths.catalog() / "probes").glob("*.toml"))
-    own = [path for path in probes if _LAYER.findall(path.read_text("utf-8"))[:1] == [layer]]
+    probes = sorted(catalog_path("probes").glob("*.toml"))
+    of_layer = [path for path in probes if _LAYER.findall(path.read_text("utf-8"))[:1] == [layer]]
     return tuple(
         symbol
-        for api, call in load(own).calls()
+        for api, call in load(of_layer).calls()
         if not api.inside
         for symbol in (*call.symbols(), *call.fortran)
     )
 
 
-def _wanted(libraries: list[str]) -> Iterator[str]:
-    for library in libraries:
-        layers, _, inner = LIBRARIES[library]
-        for layer in layers:
+def _wanted(linked: list[Library]) -> Iterator[str]:
+    for library in linked:
+        for layer in library.layers:
             # One function has both names, and the event is the one without the P.
             for symbol in sorted(_names(layer), key=lambda name: name.startswith("PMPI_")):
-                yield f"name {library} {symbol}"
-        for prefix in inner:
-            yield f"inner {library} {prefix}"
-    for prefix in ASKED:
-        yield f"symbol {prefix}"
+                yield f"name {library.name} {symbol}"
+        for prefix in library.inside:
+            yield f"inner {library.name} {prefix}"
+    for library in libraries():
+        for prefix in library.handlers:
+            yield f"symbol {prefix}"
 
 
 def prepare(program: Path, output: Path) -> dict[str, int]:
     """Of how many functions of which libraries calls will be seen; `output` is what the runtime reads, if any. Raises
     the line that says why there are none."""
-    libraries = _inside(program)
-    if not libraries:
+    linked = _inside(program)
+    if not linked:
         return {}
-    lines = "\n".join(_wanted(libraries))
+    lines = "\n".join(_wanted(linked))
     reply = engine.ask(["hidden", str(program), "-o", str(output)], lines)
     functions: dict[str, int] = json.loads(reply)["libraries"]
     return functions

@@ -12,6 +12,7 @@ import fathom
 from fathom.cache.files import SLOW, CacheFolder
 from fathom.cache.fingerprint import fingerprint
 from fathom.cache.memory import Memory
+from fathom.catalog.layers import catalog_path
 from fathom.run import paths
 
 #: Characters of answers that are held in memory for each run.
@@ -26,7 +27,7 @@ def _signs(files: list[Path]) -> list[str]:
 
 def version() -> str:
     """What answers: this program, its catalog, the user's findings, and this machine, which has a cost of tracing."""
-    folders = (Path(fathom.__file__).parent, paths.catalog(), paths.own_findings())
+    folders = (Path(fathom.__file__).parent, catalog_path(), paths.own_findings())
     files = [file for folder in folders if folder for file in sorted(folder.rglob("*.*"))]
     sources = [file for file in files if file.suffix in (".py", ".sql", ".toml")]
     words = [fathom.__version__, platform.node(), *_signs(sources)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from . import columns, launchers, layers, stores, stream
+from . import columns, launchers, layers, libraries, stores, stream
 from .markdown import marked
 
 
@@ -17,12 +17,14 @@ def _whole(make: Callable[[], str]) -> Callable[[str], str]:
 FILES: Mapping[str, Callable[[str], str]] = {
     "python/fathom/analysis/sql/layers.sql": _whole(layers.sql),
     "python/fathom/analysis/sql/stores.sql": _whole(stores.sql),
+    "engine/pack/src/network.rs": _whole(stores.rust),
     "runtime/core/layers.h": _whole(layers.c_header),
     "engine/select/src/layers.rs": _whole(layers.rust),
     "web/src/draw/layers.ts": _whole(layers.typescript),
     "runtime/core/launchers.h": _whole(launchers.c_header),
     "runtime/core/stream_format.h": _whole(stream.c_header),
     "engine/stream/src/format.rs": _whole(stream.rust),
+    "engine/pack/src/libraries.rs": _whole(libraries.rust),
     "engine/pack/src/schema.rs": _whole(columns.rust),
     "python/fathom/run/columns.py": _whole(columns.python),
     "docs/stream-format.md": lambda text: marked(text, stream.TABLES),

@@ -29,3 +29,8 @@ def spoken(text: str, language: str) -> str:
     if not known:
         return text
     return _anywhere(language).sub(lambda found: known[found[0]], text)
+
+
+def is_nameless(function: str | None) -> bool:
+    """Is the line outside of all functions, or its function unknown? Python calls a file's own level so."""
+    return function in (None, "", "<module>")

@@ -9,6 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from fathom.errors import FathomError
+
 PACKAGE = Path(__file__).resolve().parents[1]
 FATHOM = "fathom"  # our own rows: no layer that a user names
 
@@ -26,12 +28,27 @@ class Layer:
     bit: int | None = None
     record: str = "off"  # call, count, off
     settings: bool = False
+    telling: str | None = None
+    common: bool = False
 
 
-def catalog_path(name: str) -> Path:
-    """A file or folder of the catalog: inside the package when installed, else the source tree's."""
-    inside = PACKAGE / "catalog" / name
-    return inside if inside.exists() else PACKAGE.parents[1] / "catalog" / name
+@dataclass(frozen=True)
+class Library:
+    """One that may be linked into a program; the keys are those of the file."""
+
+    name: str
+    layers: tuple[str, ...]
+    has: str
+    inside: tuple[str, ...]
+    handlers: tuple[str, ...]
+
+
+def catalog_path(*names: str) -> Path:
+    """The folder of catalogs, or what is in it: inside the package when installed, else the source tree's."""
+    for folder in (PACKAGE / "catalog", PACKAGE.parents[1] / "catalog"):
+        if (folder / "layers.toml").is_file():
+            return folder.joinpath(*names)
+    raise FathomError("the catalogs are missing from this installation of Fathom")
 
 
 def catalog_data(name: str) -> dict[str, Any]:
@@ -54,8 +71,25 @@ def layers() -> tuple[Layer, ...]:
             bit=row.get("bit"),
             record=row.get("record", "off"),
             settings=row.get("settings", False),
+            telling=row.get("telling"),
+            common=row.get("common", False),
         )
         for row in rows
+    )
+
+
+@cache
+def libraries() -> tuple[Library, ...]:
+    """Those that may be linked into a program."""
+    return tuple(
+        Library(
+            name=row["name"],
+            layers=tuple(row["layers"]),
+            has=row["has"],
+            inside=tuple(row["inside"]),
+            handlers=tuple(row["handlers"]),
+        )
+        for row in catalog_data("layers.toml")["library"]
     )
 
 
@@ -86,6 +120,7 @@ def c_header() -> str:
     numbers = "\n".join(f"\tLAYER_{layer.name.upper()} = {layer.bit}," for layer in ordered)
     quoted = "\n".join(f'\t"{layer.name}",' for layer in ordered)
     tuned = " | ".join(f"1 << {layer.bit}" for layer in ordered if layer.settings)
+    library = " | ".join(f"1 << {layer.bit}" for layer in ordered if layer.kind == "library")
     return f"""/* Made from catalog/layers.toml by `make facts`. */
 #ifndef FATHOM_LAYERS_H
 #define FATHOM_LAYERS_H
@@ -104,6 +139,9 @@ enum {{ LAYERS = sizeof(layer_names) / sizeof(layer_names[0]) }};
 
 /* Whose calls take a run's settings: patched where there are some, recorded or not. */
 enum {{ TUNED_LAYERS = {tuned} }};
+
+/* I/O of libraries: a call takes long enough to ask who made it. */
+enum {{ LIBRARY_LAYERS = {library} }};
 
 /* In a list `NAME:counted` is a layer whose calls are counted, and are no events. */
 #define LAYER_COUNTED ":counted"

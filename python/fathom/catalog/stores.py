@@ -51,7 +51,9 @@ LAYOUT: Mapping[str, str] = {
 UNKNOWN = "network"
 
 _FILE_KEYS = ("store", "sources", "figure", "layout")
-_STORE_KEYS: Mapping[str, type] = {"title": str, "kind": str, "types": list, "general": bool}
+_STORE_KEYS: Mapping[str, type] = {
+    "title": str, "kind": str, "types": list, "unshared": list, "general": bool,
+}  # fmt: skip
 _SOURCE_KEYS: Mapping[str, type] = {"title": str, "year": int, "at": str}
 _FIGURE_KEYS: Mapping[str, type] = {
     "of": str, "read": list, "write": list, "range": list, "says": dict,
@@ -104,6 +106,7 @@ class Store:
     title: str
     kind: str  # a key of KINDS
     types: tuple[str, ...]  # its names in mount tables, statfs and logs of Darshan
+    unshared: tuple[str, ...]  # of these, where nodes need not see the same files
     general: bool  # its figures cover all stores of its kind
     sources: Mapping[str, Source]
     figures: Mapping[tuple[str, str], Figure]  # by name and direction
@@ -131,14 +134,37 @@ _COLUMNS = {"cached": "request.cached", "server": "request.server"} | {
 }
 
 
+def network_types() -> tuple[str, ...]:
+    """Types whose files are the same under the same names on every node that mounts them."""
+    shared = (store for store in stores().values() if store.kind == "network")
+    return tuple(
+        sorted(name for store in shared for name in store.types if name not in store.unshared)
+    )
+
+
+def rust() -> str:
+    """engine/pack/src/network.rs."""
+    types = network_types()
+    rows = "\n".join(f'\t"{name}",' for name in types)
+    return f"""//! Made from catalog/stores by `make facts`.
+
+/// Types of file systems that have the same files under the same names on every node that mounts them.
+#[rustfmt::skip]
+pub const NETWORK: [&str; {len(types)}] = [
+{rows}
+];
+"""
+
+
 def sql() -> str:
-    """python/fathom/analysis/sql/stores.sql: the macros stores() and store_of(type)."""
+    """python/fathom/analysis/sql/stores.sql: the macros stores(), store_of(type) and is_network(type)."""
     spans = [f"{name}_{end}" for name in _COLUMNS for end in ("low", "high")]
     rows = [_as_sql(store, direction) for store in stores().values() for direction in DIRECTIONS]
     columns = _wrapped(", ".join(["store", "kind", "direction", *spans, *LAYOUT]))
     types = [
         f"('{name}', '{store.name}')" for store in stores().values() for name in sorted(store.types)
     ]
+    shared = _wrapped(", ".join(f"'{name}'" for name in network_types()))
     return f"""\
 -- What accesses cost on a file system: made from catalog/stores by `make facts`.
 
@@ -153,6 +179,12 @@ create or replace macro store_of(type) as
 coalesce((select any_value(store) from (values
 	{f",{_BREAK}".join(types)}
 ) as t (name, store) where name = lower(type)), '{UNKNOWN}');
+
+-- Is a file system of this type a network's, whose files lie on servers that other nodes ask too?
+create or replace macro is_network(file_system) as
+coalesce(file_system, '') in (
+	{shared}
+);
 """
 
 
@@ -254,12 +286,17 @@ def _load(path: Path) -> Store:
     for name in types:
         if name != name.lower():
             raise head.error("types", f"'{name}' must be in small letters: names are compared so")
+    unshared = head.words("unshared")
+    for name in unshared:
+        if name not in types:
+            raise head.error("unshared", f"'{name}' is none of its types")
     return Store(
         path=path,
         name=path.stem,
         title=head.text("title"),
         kind=one_of(head, "kind", head.text("kind"), KINDS),
         types=types,
+        unshared=unshared,
         general=general,
         sources=sources,
         figures=figures,

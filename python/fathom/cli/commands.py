@@ -3,6 +3,7 @@
 # In the order a user meets them; what each does is the first line of its module.
 GROUPS = {
     "record": {
+        "demo": "a small program that writes badly, recorded and explained",
         "run": "run a program and record its I/O",
         "attach": "record programs that run already",
         "detach": "end that; the programs run on",
@@ -37,16 +38,16 @@ GROUPS = {
 }
 COMMANDS = {name: what for group in GROUPS.values() for name, what in group.items()}
 #: Not on the first screen.
-RARE = ("detach", "select", "cc", "study", "landscape", "patterns", "replay", "export")
+RARE = ("demo", "detach", "select", "cc", "study", "landscape", "patterns", "replay", "export")
 #: Words that are no command of their own module.
 HELP = {
     "help": "this list; fathom help COMMAND: what it takes; --all: all",
     "version": "which Fathom this is",
 }
 EPILOG = """examples:
+  fathom demo
   fathom run -- mpiexec -n 4 ./s3d 200 200 200
   fathom show s3d.1
-  fathom view s3d.1
 """
 
 

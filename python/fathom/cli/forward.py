@@ -89,7 +89,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     start.add_argument("--record", metavar="RUN", help="run that they record themselves into")
     parser.add_argument("--server", default="", metavar="NAME", help="mount: whose [the node's]")
     parser.add_argument(
-        "--level", choices=("accepted", "written", "synced"), default="written",
+        "--durability", choices=("accepted", "written", "synced"), default="written",
         help="mount: what a write reaches before it returns [written]",
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="status, top: raw numbers")
@@ -247,7 +247,7 @@ def _mount(group: Group, arguments: argparse.Namespace) -> int:
     if not directory:
         raise UsageError(f"forward {arguments.what}: which directory?")
     if arguments.what == "mount":
-        mounted = mounts.mount(group, directory, arguments.server, arguments.level)
+        mounted = mounts.mount(group, directory, arguments.server, arguments.durability)
         print(f"fathom: {mounted.directory}: files of {mounted.server}", file=sys.stderr)
     else:
         reason = mounts.unmount(group, directory)

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fathom.catalog import user
+from fathom.catalog.layers import catalog_path
 from fathom.catalog.load import load
 from fathom.catalog.model import Catalog, CatalogError
 from fathom.cli.arguments import of_list
@@ -54,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def built_in() -> list[Path]:
     """The catalog's files."""
-    return sorted((paths.catalog() / "probes").glob("*.toml"))
+    return sorted(catalog_path("probes").glob("*.toml"))
 
 
 def rows(read: Catalog) -> pa.Table:

@@ -11,6 +11,7 @@ examples:
   srun --ntasks-per-node=1 fathom pack --recover s3d
   fathom pack node1/s3d node2/s3d -o s3d
   fathom pack s3d --one-file s3d.zip
+  fathom pack s3d.1 --skip io_helpers.c --skip mytools.io
   fathom pack s3d.1 --cluster scheduler.json    # by the workers of a Dask cluster, on the job's nodes
 """
 
@@ -21,7 +22,7 @@ from pathlib import Path
 
 from fathom.cli.arguments import add_run, positive
 from fathom.errors import DamagedRun, FathomError, UsageError
-from fathom.run import paths
+from fathom.run import manifest, paths
 from fathom.run.directory import engine, resolve, to_make
 from fathom.run.where import FORMS
 
@@ -38,6 +39,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--force",
         action="store_true",
         help="also when the tables are up to date, or streams are gone",
+    )
+    parser.add_argument(
+        "--skip",
+        action="append",
+        metavar="NAME",
+        help="a wrapper's lines are not the user's own, but those that call it: a library, source file, folder or"
+        " Python module; repeatable; '' for none (default: what fathom run --skip said)",
     )
     parser.add_argument(
         "--cluster",
@@ -70,10 +78,12 @@ def run(arguments: argparse.Namespace) -> int:
         engine("recover", str(resolve(arguments.run)))
         return 0
     directory = _joined(arguments) if arguments.parts else resolve(arguments.run)
+    if arguments.skip:
+        manifest.skip(directory, [name for name in arguments.skip if name])
 
     from fathom.cli import pack_tables  # with all that reads tables; nodes do without
 
-    pack_tables.pack(directory, arguments.force, arguments.cluster)
+    pack_tables.pack(directory, arguments.force, bool(arguments.skip), arguments.cluster)
     if arguments.one_file:
         pack_tables.write_one_file(directory, arguments.one_file)
     return 0
@@ -81,7 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _check(arguments: argparse.Namespace) -> None:
     """What goes together. Errors: UsageError."""
-    given = [name for name in ("one_file", "force", "cluster") if getattr(arguments, name)]
+    given = [name for name in ("one_file", "force", "skip", "cluster") if getattr(arguments, name)]
     if arguments.collect:
         if not arguments.output:
             raise UsageError("pack: --collect into which run? add -o NAME")

@@ -17,14 +17,15 @@ from fathom.webapi.tiles import build as tiles
 LARGE = 1_000_000
 
 
-def pack(directory: Path, force: bool, where: str | None) -> None:
-    """Makes them, unless they are up to date, with the workers of a cluster if one is named."""
+def pack(directory: Path, force: bool, anew: bool, where: str | None) -> None:
+    """Makes them, unless they are up to date and not wanted `anew`, with the workers of a cluster if one is named.
+    `force`: also of streams of which some are gone."""
     if not force and streams_lost(directory):
         raise DamagedRun(
             f"{directory}: streams that its tables were made of are gone; "
             "--force makes tables of what is left"
         )
-    words = ["--force"] if force else []
+    words = ["--force"] if force or anew else []
     if where is None:
         engine("pack", *words, str(directory))
         tiles.ensure(directory / "tables")

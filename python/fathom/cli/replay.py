@@ -23,6 +23,7 @@ from fathom.codegen.replay.calls import LEVELS
 from fathom.codegen.replay.execute import build, launch, write
 from fathom.codegen.replay.program import Program, Wanted, program
 from fathom.errors import UsageError
+from fathom.text import numbers
 
 MOST = 1_000_000  # ranks, and times the size
 
@@ -117,8 +118,9 @@ def _tell(replay: Program) -> None:
     def say(line: str) -> None:
         print(f"fathom: replay: {line}", file=sys.stderr)
 
-    say(f"{replay.calls:,} calls of {replay.ranks} ranks, from layer {replay.level} down")
+    ranks = numbers.things(replay.ranks, "rank")
+    say(f"{numbers.things(replay.calls, 'call')} of {ranks}, from layer {replay.level} down")
     for remark in replay.remarks:
         say(remark)
     for why, calls in replay.left_out.most_common():
-        say(f"left out: {calls:,} calls: {why}")
+        say(f"left out: {numbers.things(calls, 'call')}: {why}")

@@ -15,10 +15,12 @@ from fathom.cli.arguments import newest_run
 from fathom.errors import FathomError, UsageError
 from fathom.files import replace_text
 from fathom.webapi.answers.session import Runs
-from fathom.webapi.report.document import document, template, words
+from fathom.webapi.report.document import document, draw, template, words
 from fathom.webapi.report.payload import collect
 
 DEFAULT, MOST = 5_000_000, 20_000_000
+#: Part of the room that the first screen's pictures may take.
+PICTURES = 0.4
 UNITS = {"": 1, "K": 10**3, "M": 10**6, "KI": 2**10, "MI": 2**20}
 
 
@@ -82,8 +84,13 @@ def run(arguments: argparse.Namespace) -> int:
     room = arguments.size - len(form.encode()) - 2 * len(summary.encode()) - 8192
     if room <= 0:
         raise UsageError(f"report: the page alone has {len(form):,} bytes; give a larger --size")
+    _say("pictures")
+    drawn = draw(runs, int(PICTURES * room))
+    room -= sum(len(one.encode()) for one in drawn.values())
     payload = collect(runs, room, arguments.timeout, _say)
-    text = document(form, runs, summary, payload)
+    if not drawn:
+        payload.left_out.append("pictures for who runs no script, for want of room")
+    text = document(form, runs, summary, payload, drawn)
     path = arguments.output or Path(f"{next(iter(runs.all))}.html")
     _write(path, text)
     if sys.stderr.isatty():

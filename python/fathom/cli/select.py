@@ -30,6 +30,7 @@ from fathom.run.filter import (
     patched,
 )
 from fathom.run.rings import own_rings
+from fathom.text import numbers
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -68,7 +69,10 @@ def run(arguments: argparse.Namespace) -> int:
         node.start_agent(directory.resolve(), min(beside))
     says = compiled.splitlines()[1].removeprefix("says ")
     count = len(node.processes())
-    print(f"fathom: {count} processes of {socket.gethostname()}: {says}", file=sys.stderr)
+    print(
+        f"fathom: {numbers.things(count, 'process', 'processes')} of {socket.gethostname()}: {says}",
+        file=sys.stderr,
+    )
     return _say_others(directory)
 
 

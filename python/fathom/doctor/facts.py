@@ -44,7 +44,11 @@ def processor(cpuinfo: str = "/proc/cpuinfo") -> Iterator[Finding]:
     words = [f"{model} ({platform.machine()})", *seen]
     detail = " ".join(words) + (f"; extended state {state:,} bytes" if state else "")
     allowed = len(os.sched_getaffinity(0))
-    yield Finding("processor", "fact", f"{detail}; {os.cpu_count()} processors, {allowed} allowed")
+    yield Finding(
+        "processor",
+        "fact",
+        f"{detail}; {numbers.things(os.cpu_count() or 1, 'processor')}, {allowed} allowed",
+    )
 
 
 def system() -> Iterator[Finding]:

@@ -9,11 +9,12 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path, PurePath
 
+from fathom.catalog.layers import catalog_path, layers
 from fathom.catalog.load import load
 from fathom.catalog.model import CatalogError
 from fathom.doctor.finding import Finding
 from fathom.errors import FathomError, UsageError
-from fathom.run import elf, paths
+from fathom.run import elf
 from fathom.run.launchers import starts_others
 
 MPIS = (
@@ -22,15 +23,7 @@ MPIS = (
     ("Open MPI", "libmpi.so.40"),
     ("Open MPI", "libmpi.so.20"),
 )
-EVERYWHERE = ("posix", "stdio", "threads")  # every library calls these
-# A function that every program of a layer has, however it calls it; and a layer's functions that a program may
-# have by chance.
-TELLING = {
-    "hdf5": "H5Dwrite",
-    "mpiio": "MPI_File_open",
-    "pnetcdf": "ncmpi_create",
-    "netcdf": "nc_create",
-}
+# As many functions of a layer a program may have by chance.
 FEW = 3
 GNU_LOADER = "ld-linux-"  # musl's and Android's have other names
 SHOWN = 4  # functions named of a layer
@@ -53,7 +46,7 @@ def libraries_of(path: Path) -> dict[str, Path | None]:
 @cache
 def _catalog() -> Mapping[str, tuple[str, str]]:
     """Symbol to layer and op."""
-    read = load(sorted((paths.catalog() / "probes").glob("*.toml")))
+    read = load(sorted(catalog_path("probes").glob("*.toml")))
     return {
         symbol: (api.layer, call.op)
         for api, call in read.calls()
@@ -187,22 +180,23 @@ def _mpi(loaded: Mapping[str, Path | None]) -> Iterator[Finding]:
 def _layers(image: elf.Program, loaded: Mapping[str, Path | None]) -> Iterator[Finding]:
     """What it calls itself, and what its libraries call beside."""
     try:
-        own = _by_layer(image.imports)
+        imported = _by_layer(image.imports)
     except (FathomError, CatalogError):
         return  # an installation without catalogs: nothing to compare with
-    for layer, ops in own.items():
+    for layer, ops in imported.items():
         shown = ", ".join(ops[:SHOWN]) + (
             f" and {len(ops) - SHOWN} more" if len(ops) > SHOWN else ""
         )
         yield Finding(f"layer {layer}", "ok", shown)
-    if not own:
+    if not imported:
         yield Finding(
             "layers", "limit", "it calls no function of the catalog itself; its libraries may"
         )
+    common = {layer.name for layer in layers() if layer.common}
     for name, path in loaded.items():
         library = elf.read(path) if path and path.is_file() and not _is_mpis(name) else None
-        layers = _by_layer(library.imports) if library else {}
-        beside = [layer for layer in layers if layer not in EVERYWHERE]
+        called = _by_layer(library.imports) if library else {}
+        beside = [layer for layer in called if layer not in common]
         if beside:
             yield Finding("by a library", "ok", f"{name} calls {', '.join(beside)}")
 
@@ -215,7 +209,8 @@ def _is_mpis(name: str) -> bool:
 def _static(image: elf.Program, loaded: Mapping[str, Path | None]) -> Iterator[Finding]:
     """A library that was linked in is called without a slot that could be pointed elsewhere."""
     inside = _by_layer(image.defines - image.imports)
-    for layer, symbol in TELLING.items():
+    telling = {layer.name: layer.telling for layer in layers() if layer.telling}
+    for layer, symbol in telling.items():
         stripped = not image.has(".symtab") and symbol not in image.imports and image.names(symbol)
         hidden = stripped and not _brought(layer, loaded)
         if symbol in image.defines or len(inside.get(layer, ())) > FEW or hidden:

@@ -10,6 +10,7 @@ import secrets
 import select
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -44,6 +45,16 @@ class Started:
     mount: str  # the directory below which programs reach it
     role: str
     munge: str  # FATHOM_FORWARD_MUNGE of its clients; empty: by token
+
+
+def _free_port(host: str) -> int:
+    """One that nobody listens on, at the moment: servers must know each other's before they start."""
+    try:
+        with socket.create_server((host, 0)) as listener:
+            port: int = listener.getsockname()[1]
+            return port
+    except OSError as error:
+        raise FathomError(f"{host}: {error.strerror}") from error
 
 
 class Group:
@@ -135,7 +146,8 @@ class Group:
         protocol = server.protocol or ("tcp" if elsewhere else "unix")
         if protocol == "unix":
             return f"unix:{sockets / server.name}"
-        place = f"{server.host or '127.0.0.1'}:{server.port}"
+        host = server.host or "127.0.0.1"
+        place = f"{host}:{server.port or (0 if elsewhere else _free_port(host))}"
         return f"ofi+{server.provider}:{place}" if server.provider else f"{protocol}:{place}"
 
     def _listen(
@@ -154,10 +166,10 @@ class Group:
             if other.role == server.role and (is_striped or other.path == server.path)
         ]  # fmt: skip
         group = [listen[other.name] for other in fellows]
-        known = not any(address.endswith(":0") for address in group)
-        if is_striped and not known:
-            raise UsageError(f"server {server.name}: striped servers on {kind} need a port each")
-        shares = len(group) > 1 and known and not server.is_before  # what is behind knows the ends
+        shares = len(group) > 1 and not server.is_before  # what is behind knows the ends
+        if (is_striped or shares) and any(address.endswith(":0") for address in group):
+            what = "striped servers" if is_striped else f"servers of {server.path}"
+            raise UsageError(f"server {server.name}: {what} on other machines need a port each")
         if is_striped or shares:
             file = self.folder.resolve() / f"{server.name}.group"
             file.write_text("\n".join(group) + "\n", encoding="utf-8")

@@ -67,14 +67,14 @@ def _server(group: Group, name: str, node: str) -> Started:
     return servers[zlib.crc32(node.encode()) % len(servers)]
 
 
-def mount(group: Group, directory: Path, name: str, level: str) -> Mount:
+def mount(group: Group, directory: Path, name: str, durability: str) -> Mount:
     """Returns once it is mounted. Errors: UsageError, FathomError with the reason."""
     one = _server(group, name, os.uname().nodename)
     if not directory.is_dir():
         raise UsageError(f"{directory} is no directory: make one to mount on")
     at = directory.resolve()
     log = group.folder.resolve() / f"mount-{zlib.crc32(bytes(at)):08x}.log"
-    command = [str(paths.mounter()), "--level", level, one.address, str(at)]
+    command = [str(paths.mounter()), "--durability", durability, one.address, str(at)]
     if not one.address.startswith("unix:"):
         command[1:1] = group.proof(one.munge)
     with log.open("a", encoding="utf-8") as output:

@@ -8,6 +8,7 @@ from fathom.analysis import part, ranklist
 from fathom.analysis.answers import Answers, Library, Operation, Ranks, Time, verdict_of
 from fathom.analysis.own import SECOND
 from fathom.analysis.when import When
+from fathom.catalog.languages import is_nameless
 from fathom.catalog.layers import layers
 from fathom.run.manifest import Manifest, imported_by
 from fathom.text import numbers
@@ -180,12 +181,20 @@ def when(of: When, run_seconds: float) -> str:
 
 def place(row: dict[str, Any]) -> str:
     """`write.c:12 write_all()`, or as much of it as is known."""
-    function = f"{printable(row['function'])}()" if row["function"] else ""
+    function = "" if is_nameless(row["function"]) else f"{printable(row['function'])}()"
     if row["source"]:
         where = f"{printable(PurePath(row['source']).name)}:{row['line'] or '?'}"
         return f"{where} {function}".rstrip()
     module = printable(PurePath(row["module"]).name)
     return f"{function} in {module}".strip() if module else function or "unknown"
+
+
+def _caller(row: dict[str, Any]) -> str:
+    """Of a helper that many lines call, which of them."""
+    if row["caller_line"] is None:
+        return ""
+    of_it = {name: row[f"caller_{name}"] for name in ("function", "source", "line")}
+    return f", called from {place({**of_it, 'module': ''})}"
 
 
 def lines(of: Answers, name: str, manifest: Manifest) -> list[str]:
@@ -208,7 +217,9 @@ def lines(of: Answers, name: str, manifest: Manifest) -> list[str]:
         if sentences and share < WORTH:
             break
         region = f" in region {printable(row['region'])}" if row["region"] else ""
-        sentences.append(f"{place(row)}{region}: {printable(row['op'])}, {numbers.percent(share)}")
+        sentences.append(
+            f"{place(row)}{_caller(row)}{region}: {printable(row['op'])}, {numbers.percent(share)}"
+        )
     recorded = total / SECOND / of.operation.all_seconds if of.operation.all_seconds else 1.0
     nameless = [
         row

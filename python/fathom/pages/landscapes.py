@@ -96,9 +96,10 @@ def _notes(run: Run, row: dict[str, Any]) -> list[str]:
 
 
 def _program(run: Run) -> str:
-    """What most ranks ran, else most processes; of a run with neither, what was started."""
-    text = """select exe from processes where exe <> ''
-        group by exe order by count(rank) desc, count(*) desc, exe limit 1"""
+    """What most ranks ran, else what took most I/O time; of a run with neither, what was started."""
+    text = """with outermost as (select process, sum(time) as time from counters where enclosing is null group by all)
+        select exe from processes left join outermost using (process) where exe <> ''
+        group by exe order by count(rank) desc, sum(time) desc nulls last, exe limit 1"""
     programs = run.sql(text).to_pylist()
     return PurePosixPath(programs[0]["exe"] if programs else run.manifest.get("program", "")).name
 

@@ -1,4 +1,5 @@
-"""The call tree as text: lines of the program, and what their I/O calls were spent in. pages/flame.py draws it."""
+"""The call tree as text: paths through lines of the program, and what their I/O calls were spent in. pages/flame.py
+draws it."""
 
 from __future__ import annotations
 

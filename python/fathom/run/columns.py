@@ -72,6 +72,16 @@ LATER: dict[str, dict[str, str]] = {
         "value": "bigint",
         "unit": "varchar",
     },
+    "sites": {
+        "in_library": "boolean",
+        "caller_function": "varchar",
+        "caller_source": "varchar",
+        "caller_line": "uinteger",
+        "frame_function": "varchar",
+        "frame_source": "varchar",
+        "frame_line": "uinteger",
+        "caller": "uinteger",
+    },
     "tiles": {
         "z": "utinyint",
         "layer": "varchar",

@@ -2,22 +2,22 @@
 (engine/traces/src/functions.rs)."""
 
 import json
+from pathlib import Path
 from typing import Any
 
+from fathom.catalog.layers import catalog_path, names
 from fathom.catalog.load import load
 from fathom.catalog.model import Call
-from fathom.run import paths
-
-LAYERS = ("posix", "stdio", "mpi", "mpiio", "hdf5", "pnetcdf", "netcdf")
 
 
 def catalog() -> str:
     """JSON: by layer and symbol the op and what is known of it."""
-    return json.dumps({layer: _functions(layer) for layer in LAYERS})
+    probes = {layer: catalog_path("probes", f"{layer}.toml") for layer in names()}
+    return json.dumps({layer: _functions(path) for layer, path in probes.items() if path.is_file()})
 
 
-def _functions(layer: str) -> dict[str, Any]:
-    calls = load([paths.catalog() / "probes" / f"{layer}.toml"]).apis[0].calls
+def _functions(probes: Path) -> dict[str, Any]:
+    calls = load([probes]).apis[0].calls
     return {symbol: _description(call) for call in calls if call.row for symbol in call.symbols()}
 
 

@@ -5,15 +5,15 @@ from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import PurePath
 
+from fathom.catalog.layers import catalog_path
 from fathom.errors import FathomError
-from fathom.run import paths
 
 
 @cache
 def _names() -> tuple[str, ...]:
     """Their files' names; none in an installation without catalogs."""
     try:
-        text = (paths.catalog() / "runtime-files.toml").read_text(encoding="utf-8")
+        text = catalog_path("runtime-files.toml").read_text(encoding="utf-8")
     except (FathomError, OSError):
         return ()
     return tuple(tomllib.loads(text)["launchers"])

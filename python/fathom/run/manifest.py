@@ -159,6 +159,12 @@ def add(run: Path, values: Manifest) -> None:
     write(run / "run.json", read(run) | values)
 
 
+def skip(run: Path, names: list[str]) -> None:
+    """Says whose lines are not the user's own, as `fathom run --skip` does; it counts when the run is packed."""
+    configuration = read(run).get("configuration", {})
+    add(run, {"configuration": configuration | {"skip": names}})
+
+
 def write(path: Path, content: Manifest) -> None:
     """The file as a whole, or not at all."""
     replace_text(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")

@@ -4,6 +4,7 @@ import os
 import shutil
 import sys
 import sysconfig
+from collections.abc import Iterable
 from pathlib import Path
 
 from fathom.errors import FathomError
@@ -14,6 +15,14 @@ SOURCE_TREE = PACKAGE.parents[1]
 
 def _first(candidates: list[Path]) -> Path | None:
     return next((path for path in candidates if path.is_file()), None)
+
+
+def _holding(file: str, folders: Iterable[Path], lack: str) -> Path:
+    """The first of the folders that has the file; `lack` says what is missing where none has."""
+    for folder in folders:
+        if (folder / file).is_file():
+            return folder
+    raise FathomError(f"{lack} from this installation of Fathom")
 
 
 def _named(variable: str) -> Path | None:
@@ -91,26 +100,20 @@ def mounter() -> Path:
 
 def include() -> Path:
     """The folder of fathom.h and fathom.f90: inside the package when installed, else the source tree's."""
-    for path in (PACKAGE / "include", SOURCE_TREE / "runtime" / "user"):
-        if (path / "fathom.h").is_file():
-            return path
-    raise FathomError("fathom.h is missing from this installation of Fathom")
+    folders = (PACKAGE / "include", SOURCE_TREE / "runtime" / "user")
+    return _holding("fathom.h", folders, "fathom.h is missing")
 
 
 def runtime() -> Path:
     """The folder of the C files that a library of the user's own probes is built with."""
-    for path in (PACKAGE / "runtime", SOURCE_TREE / "runtime"):
-        if (path / "user" / "probe_glue.c").is_file():
-            return path
-    raise FathomError("the parts for --probes are missing from this installation of Fathom")
+    folders = (PACKAGE / "runtime", SOURCE_TREE / "runtime")
+    return _holding("user/probe_glue.c", folders, "the parts for --probes are missing")
 
 
-def catalog() -> Path:
-    """The folder of catalogs: inside the package when installed, else the source tree's."""
-    for path in (PACKAGE / "catalog", SOURCE_TREE / "catalog"):
-        if (path / "layers.toml").is_file():
-            return path
-    raise FathomError("the catalogs are missing from this installation of Fathom")
+def demo() -> Path:
+    """The folder of the programs of `fathom demo`: inside the package when installed, else the source tree's."""
+    folders = (PACKAGE / "examples" / "demo", SOURCE_TREE / "examples" / "demo")
+    return _holding("heat.py", folders, "examples/demo is missing")
 
 
 def page() -> Path | None:

@@ -372,3 +372,13 @@ async = "take_later"
     ]
     assert later.after == "took(c, now(events, result), what)"
     assert [field.expression for field in later.fields] == ["-1", "now(events, result) + 1"]
+
+
+def test_it_needs_the_standard_library_alone(tmp_path: Path) -> None:
+    """`make demo` of a fresh machine generates while the packages are being installed: -S leaves them out."""
+    probes = [str(path) for path in sorted((ROOT / "catalog" / "probes").glob("*.toml"))]
+    command = [sys.executable, "-S", "-m", "fathom.catalog", "generate", str(tmp_path), *probes]
+    environment = {"PYTHONPATH": str(ROOT / "python"), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "tables.c").is_file()

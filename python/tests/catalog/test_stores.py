@@ -213,12 +213,19 @@ def test_a_type_has_its_store(file_system: str | None, name: str) -> None:
 
 
 def test_what_the_packer_takes_for_a_network_is_one() -> None:
-    rust = (paths.SOURCE_TREE / "engine" / "pack" / "src" / "files.rs").read_text(encoding="utf-8")
-    lists = re.findall(r"const (?:NETWORK|FUSE): [^=]+=\s*\[(.*?)\];", rust, re.DOTALL)
-    names = [name for one in lists for name in re.findall(r'"([^"]+)"', one)]
-    assert len(lists) == 2 and "lustre" in names
+    """The packer's list and the macro are made from one: the kinds network, but what nodes may mount apart."""
+    rust = (paths.SOURCE_TREE / "engine/pack/src/network.rs").read_text(encoding="utf-8")
+    types = re.findall(r'^\t"([^"]+)",$', rust, re.MULTILINE)
+    certain = "nfs nfs4 lustre ceph gpfs beegfs cifs smb3 9p pvfs2 orangefs glusterfs afs panfs"
+    certain += " wekafs ocfs2 gfs2"
+    fuse = [f"fuse.{name}" for name in ("ceph", "glusterfs", "sshfs", "dfuse", "daos", "juicefs")]
+    assert {*certain.split(), *fuse} < set(types)
     known = {name: store.kind for store in stores().values() for name in store.types}
-    assert {name: known.get(name) for name in names} == dict.fromkeys(names, "network")
+    assert {name: known.get(name) for name in types} == dict.fromkeys(types, "network")
+    connection = duckdb.connect()
+    for one in [*types, "ext4", "tmpfs", "fuse", "autofs", ""]:
+        (is_network,) = macros.execute(connection, "select is_network($1)", [one]).fetchone()
+        assert is_network == (one in types), one
 
 
 def test_the_macros_join_files() -> None:

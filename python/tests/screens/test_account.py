@@ -9,7 +9,7 @@ from fathom.analysis import account
 from fathom.analysis.findings import find, rules
 from fathom.run.store import Run, open_run
 from fathom.webapi import answers as screens
-from fathom.webapi.answers.account import NOTHING
+from fathom.webapi.answers.account import BESIDE, NOT_IO, NOTHING, OTHERS, split_bars
 from fathom.webapi.answers.session import Runs
 from fathom.webapi.report import requests
 from schema import counters_of, write_run
@@ -33,6 +33,9 @@ def check(answer: Any, run: Run) -> None:
         assert one["process"] == share.process
         assert one["causes"] == pytest.approx(share.causes)
         assert sum(one["causes"].values()) == pytest.approx(one["seconds"])
+        parts = {part["cause"]: part["seconds"] for part in one["parts"]}
+        assert sum(parts.values()) == pytest.approx(max(bar.run_seconds, one["seconds"]))
+        assert parts.keys() <= share.causes.keys() | BESIDE.keys()
         rows = [row for row in answer["table"]["rows"] if row[0] == share.process]
         assert {row[2]: row[3] / 1e9 for row in rows} == pytest.approx(share.causes, abs=1e-9)
         whole = one["seconds"] / bar.run_seconds
@@ -44,7 +47,23 @@ def test_it_is_the_account_of_show(run_directory: Path) -> None:
     answer = ask(run_directory)
     check(answer, open_run(run_directory))
     assert [one["label"] for one in answer["processes"]] == ["rank 1", "rank 0"]
-    assert dict(answer["causes"]) == account.CAUSES
+    assert dict(answer["causes"]) == account.CAUSES | BESIDE
+
+
+def test_parts_stand_in_one_order_the_little_ones_together() -> None:
+    slowest = {"locks": 0.2, "names": 50.0, "sync": 0.1, "transfer": 29.7}
+    median = {"transfer": 39.9, "locks": 0.1}
+    shares = [account.Share(3, 3, 80.0, slowest), account.Share(5, 5, 40.0, median)]
+    first, second = split_bars(shares, 100.0)
+    assert list(first) == ["names", "transfer", OTHERS, NOT_IO]
+    assert list(second) == ["transfer", OTHERS, NOT_IO]
+    assert all(sum(one.values()) == pytest.approx(100) for one in (first, second))
+
+
+def test_one_little_cause_keeps_its_name_and_nothing_has_no_part() -> None:
+    """Threads that did I/O at once spent more than the run lasted."""
+    share = account.Share(0, None, 80.0, {"names": 79.9, "locks": 0.1})
+    assert [list(one) for one in split_bars([share], 50.0)] == [["names", "locks"]]
 
 
 @pytest.mark.parametrize("seed", range(2))

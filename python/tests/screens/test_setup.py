@@ -12,6 +12,7 @@ from fathom.forward import settings
 from fathom.run.store import open_run
 from fathom.webapi import answers as screens
 from fathom.webapi.answers.session import Runs
+from fathom.webapi.answers.setup import form_of
 
 PROGRAM = """#include <mpi.h>
 #include <stdio.h>
@@ -146,3 +147,34 @@ def test_what_servers_cannot_be_is_said(runs: Runs) -> None:
 def test_a_program_that_is_not_there_is_said(runs: Runs, tmp_path: Path) -> None:
     problems = ask(runs, "setup", program="./none", directory=tmp_path)["problems"]
     assert problems == [f"./none: no such file in {tmp_path.resolve()}"]
+
+
+def test_the_form_of_a_run_records_it_as_it_was(runs: Runs) -> None:
+    """What the form holds for an open run gives the same launcher, ranks, program and words."""
+    manifest = {
+        "command": ["/opt/mpich/bin/mpiexec.mpich", "-n", "4", "./bin/s3d", "-r", "two words", "/scratch/out"],
+        "program": "s3d", "directory": "/home/u", "configuration": {"level": "file", "layers_asked": "mpiio"},
+    }  # fmt: skip
+    form = form_of(manifest, 4, 1)
+    assert form == {
+        "program": "./bin/s3d", "arguments": "-r 'two words' /scratch/out", "directory": "/home/u", "mpi": "mpich",
+        "ranks": "4", "nodes": "1", "level": "file", "layers": "mpiio",
+    }  # fmt: skip
+    reply = ask(runs, "setup", **form)
+    start = reply["command"].index("./bin/s3d")
+    assert reply["command"][start:] == manifest["command"][3:]
+    assert reply["command"][start - 2 : start] == ["-n", "4"]
+
+
+def test_the_form_of_an_imported_run_is_what_its_log_knows() -> None:
+    assert form_of({"command": [], "program": ""}, None, None) == {
+        "mpi": "none",
+        "ranks": "1",
+        "nodes": "1",
+    }
+    plain = form_of({"command": ["/usr/bin/python3", "sim.py"], "program": "python3"}, None, 1)
+    assert (plain["program"], plain["arguments"], plain["mpi"]) == (
+        "/usr/bin/python3",
+        "sim.py",
+        "none",
+    )

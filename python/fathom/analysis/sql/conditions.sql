@@ -43,17 +43,6 @@ create or replace macro is_file(kind, path, file_system) as
 	and coalesce(file_system, '') not in ('proc', 'sysfs')
 );
 
--- Is a file system of this type a network's, whose files lie on servers that other nodes ask too? engine/pack/src/files.rs has the types that
--- a mount table names.
-create or replace macro is_network(file_system) as
-(
-	coalesce(file_system, '') in (
-		'nfs', 'nfs4', 'lustre', 'ceph', 'gpfs', 'beegfs', 'cifs', 'smb3', '9p', 'pvfs2', 'orangefs', 'glusterfs', 'afs', 'panfs',
-		'wekafs', 'ocfs2', 'gfs2', 'dvs', 'daos', 'dfuse'
-	)
-	or regexp_matches(coalesce(file_system, ''), '^fuse[.](ceph|glusterfs|sshfs|dfuse|daos|juicefs)')
-);
-
 -- Of calls or counters: it reaches the storage, as no other such call holds it.
 create or replace macro reaches_storage(layer, enclosing_layer) as
 (is_system(layer) or is_store(layer)) and coalesce(enclosing_layer, '') not in ('posix', 'stdio', 'aio', 'dfs');
@@ -93,10 +82,6 @@ if(bin = 0, 0, pow(4, bin - 1))::bigint;
 -- Where the next bin begins, in bytes; null: this is the last.
 create or replace macro size_below(bin) as
 if(bin = 16, null, pow(4, bin))::bigint;
-
--- The first `top` rows, for `limit`; 0: all.
-create or replace macro first_rows(top) as
-if(top = 0, 9000000000000000000, top);
 
 -- Parts of the run, `bins` in all, of equal length: their `width` in ns.
 create or replace macro part_width(bins) as table

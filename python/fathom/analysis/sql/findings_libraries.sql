@@ -1,5 +1,9 @@
 -- What MPI-IO, HDF5 and the netCDF libraries had moved below their calls. Findings stand on these; each is worked out once for each run.
 
+-- Files that MPI-IO was used on: their ranks can call collectively.
+create or replace macro mpiio_files() as table
+select distinct file from counters where layer = 'mpiio' and file is not null;
+
 -- Reads and writes of MPI-IO, and what the system calls below each did. Times in ns. Left out, since nothing can be better about the
 -- way they are made and there may be millions: independent ones of one stretch of the file, unless below a call of netCDF.
 -- Columns: id, parent, process, rank, file, object, kind, collective (its number, null: independent), start, duration, size (bytes

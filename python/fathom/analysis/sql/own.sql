@@ -158,8 +158,8 @@ select process, sum(greatest(0, stop - greatest(start, coalesce(covered, start))
 from seen
 group by process;
 
--- Where the program's own I/O calls were made from; of calls inside a region, where that began. Times in ns. Summed by site first:
--- sites are few.
+-- Where the program's own I/O calls were made from; of calls inside a region, where that began. Of a function that nearly all of them are made in,
+-- for three or more callers, each caller has a row. Times in ns. Summed by site first: sites are few.
 create or replace macro source_lines(has_regions := true, has_talk := true) as table
 with own as not materialized (from own_calls(has_regions, has_talk)),
 each as (
@@ -167,25 +167,47 @@ each as (
 		sum(duration) as time, max(duration) as longest
 	from own
 	group by site, region, layer, op, kind, process
+),
+placed as materialized (
+	select each.*, s.function, s.source, s.line, s.module, s.caller_function, s.caller_source, s.caller_line
+	from each left join sites as s using (site)
+),
+shared as (
+	select function, source
+	from placed
+	where caller_line is not null
+	group by function, source
+	having sum(calls) > 0.9 * (select sum(calls) from placed) and count(distinct caller_source || ':' || caller_line) >= 3
+),
+told as (
+	select placed.* replace (
+		if(s.source is null, null, caller_function) as caller_function,
+		if(s.source is null, null, caller_source) as caller_source,
+		if(s.source is null, null, caller_line) as caller_line
+	)
+	from placed left join shared as s on s.function = placed.function and s.source = placed.source
 )
 select
-	coalesce(s.function, '') as function,
-	s.source,
-	s.line,
-	coalesce(s.module, '') as module,
+	coalesce(function, '') as function,
+	source,
+	line,
+	coalesce(module, '') as module,
 	region,
-	each.layer,
-	each.op,
-	each.kind,
+	layer,
+	op,
+	kind,
 	sum(calls) as calls,
 	sum(errors) as errors,
 	coalesce(sum(bytes), 0) as bytes,
 	sum(time) as time,
 	max(longest) as longest,
-	count(distinct process)::bigint as processes
-from each left join sites as s using (site)
-group by s.function, s.source, s.line, s.module, region, each.layer, each.op, each.kind
-order by time desc, s.source, s.line, each.op;
+	count(distinct process)::bigint as processes,
+	caller_function,
+	caller_source,
+	caller_line
+from told
+group by all
+order by time desc, source, line, op, caller_source, caller_line;
 
 -- Each process with its `line`: ranks, or processes where there are no ranks (by_rank), in order and cut into at most most_lines
 -- lines of `units` neighbours; null: it is no rank's. is_present: a condition on processes that count outside MPI. Where several

@@ -42,8 +42,8 @@ order by lane;
 -- Each selected call of each lane.
 create or replace macro strip_spans(which, most := null) as table
 with lane as (from lanes())
-select lane, depth, id as call, layer, op, c.start, duration
-from (select * from calls where which limit most) as c join lane using (process)
+select lane, depth, id as call, layer, op, c.kind, c.start, duration, bytes, path
+from (select * from calls where which limit most) as c join lane using (process) left join files using (file)
 order by lane, depth, c.start, call;
 
 -- Of each lane, layer and bin, so many from the first ns to the last: for how long its calls ran there, summed, which op took most, the
@@ -51,21 +51,25 @@ order by lane, depth, c.start, call;
 create or replace macro strip_bins(which, first_ns, last_ns, bins) as table
 with lane as (from lanes()),
 placed as (
-	select lane, layer, op, id, duration, greatest(c.start, first_ns) - first_ns as begin, least(c.start + duration, last_ns) - first_ns as finish
+	select lane, layer, op, kind, id, duration, greatest(c.start, first_ns) - first_ns as begin, least(c.start + duration, last_ns) - first_ns as finish
 	from (from calls where which) as c join lane using (process)
 	where c.start < last_ns
 ),
 piece as (
-	select *, unnest(range(begin * bins // (last_ns - first_ns), greatest(begin, finish - 1) * bins // (last_ns - first_ns) + 1)) as bin from placed
+	select *, unnest(range(
+		(begin * bins::hugeint // (last_ns - first_ns))::bigint,
+		(greatest(begin, finish - 1) * bins::hugeint // (last_ns - first_ns) + 1)::bigint
+	)) as bin
+	from placed
 ),
 each as (
-	select lane, layer, bin, op, max(duration) as longest, arg_max(id, duration) as call,
-		sum(greatest(0, least(finish, ((bin + 1) * (last_ns - first_ns) + bins - 1) // bins) - greatest(begin,
-			(bin * (last_ns - first_ns) + bins - 1) // bins))) as busy
+	select lane, layer, bin, op, kind, max(duration) as longest, arg_max(id, duration) as call,
+		sum(greatest(0, least(finish, ((bin + 1)::hugeint * (last_ns - first_ns) + bins - 1) // bins) - greatest(begin,
+			(bin::hugeint * (last_ns - first_ns) + bins - 1) // bins))) as busy
 	from piece
-	group by lane, layer, bin, op
+	group by lane, layer, bin, op, kind
 )
-select lane, layer, bin, arg_max(op, busy) as op, sum(busy) as busy, arg_max(call, longest) as call, max(longest) as longest
+select lane, layer, bin, arg_max(op, busy) as op, sum(busy) as busy, arg_max(call, longest) as call, max(longest) as longest, arg_max(kind, busy) as kind
 from each
 group by lane, layer, bin
 order by lane, layer, bin;
@@ -143,34 +147,62 @@ select
 from phases join lane on lane.process in (phases.process, phases.server_process)
 order by phases.phase, lane.lane;
 
--- Exclusive time by layer of a call and all inside it. rows_of: name of rows of `calls`.
-create or replace macro exclusive_inside(rows_of, of_call, of_stream, first_ns, last_ns) as table
-with recursive near as (
-	select id, parent, layer, duration - nested as exclusive
+-- Exclusive time by layer of each call for which a condition holds and of all inside it. rows_of: name of rows of `calls`; near_them: a
+-- condition that holds for all of these.
+create or replace macro exclusive_inside(rows_of, near_them, which) as table
+with recursive near as materialized (
+	select id, parent, layer, duration - nested as exclusive, which as is_asked
 	from query_table(rows_of)
-	where stream = of_stream and start between first_ns and last_ns
+	where near_them
 ),
 tree as (
-	select id, layer, exclusive from near where id = of_call
+	select id as of_call, id, layer, exclusive from near where is_asked
 	union all
-	select near.id, near.layer, near.exclusive from tree join near on near.parent = tree.id
+	select tree.of_call, near.id, near.layer, near.exclusive from tree join near on near.parent = tree.id
 )
-select layer, sum(exclusive) as exclusive from tree group by layer;
+select of_call as call, layer, sum(exclusive) as exclusive from tree group by of_call, layer;
 
--- Calls like this one beside it: how many, the usual one, the next slower one, those before and after it, the slowest. rows_of: name of
--- rows of `calls`.
-create or replace macro siblings(rows_of, of_call, of_stream, began, took, which) as table
-with sibling as materialized (
-	select id, start, duration from query_table(rows_of) where stream = of_stream and which
+-- Of each call for which a condition holds, calls like it beside it: how many, the usual one, the next slower one, those before and after
+-- it, the slowest. Of one function in one call, of outermost ones in one thread. rows_of: name of rows of `calls`.
+create or replace macro siblings(rows_of, which) as table
+with family as (
+	select *, row_number() over () as family from (select distinct stream, parent, layer, op from query_table(rows_of) where which)
+),
+sibling as materialized (
+	select family, id, start, duration, which as is_asked
+	from query_table(rows_of) as s
+	join family as f on s.stream = f.stream and s.parent is not distinct from f.parent and s.layer = f.layer and s.op = f.op
+),
+beside as (
+	select family, id, duration, is_asked, lead(id) over in_time as next, lag(id) over in_time as previous
+	from sibling
+	window in_time as (partition by family order by start, id)
+),
+whole as (
+	select family, count(*) as count, quantile_disc(duration, 0.5) as middle, arg_max(id, duration) as slowest from sibling group by family
+),
+usual as (
+	select family, arg_min(id, (abs(duration - middle), start)) as median from sibling join whole using (family) group by family
+),
+longer as (
+	select family, duration, lead(first) over (partition by family order by duration) as slower
+	from (select family, duration, arg_min(id, start) as first from sibling group by family, duration)
 )
-select
-	count(*) as count,
-	arg_min(id, (abs(duration - (select quantile_disc(duration, 0.5) from sibling)), start)) as median,
-	arg_min(id, (duration, start)) filter (duration > took) as slower,
-	arg_min(id, (start, id)) filter ((start, id) > (began, of_call::ubigint)) as next,
-	arg_max(id, (start, id)) filter ((start, id) < (began, of_call::ubigint)) as previous,
-	arg_max(id, duration) as slowest
-from sibling;
+select id, count, median, slower, next, previous, slowest
+from beside join whole using (family) join usual using (family) join longer using (family, duration)
+where is_asked;
+
+-- Links of calls, of each so many at most: with the call at their other end, and whether they lead `to` it. is_from, is_to: conditions on
+-- `from_call` and `to_call`.
+create or replace macro links_of(is_from, is_to, most) as table
+select *
+from (
+	select from_call as call, to_call as other, kind, 'to' as direction, bytes, confidence from links where is_from
+	union all
+	select to_call, from_call, kind, 'from', bytes, confidence from links where is_to and from_call <> to_call
+)
+qualify row_number() over (partition by call order by kind, other) <= most
+order by call, kind, other;
 
 -- I/O time of each process less that of collective calls, in which all wait for the last: who is slow, and not who waits.
 create or replace macro own_time() as table

@@ -140,3 +140,11 @@ coalesce((select any_value(store) from (values
 	('xfs', 'xfs'),
 	('zfs', 'zfs')
 ) as t (name, store) where name = lower(type)), 'network');
+
+-- Is a file system of this type a network's, whose files lie on servers that other nodes ask too?
+create or replace macro is_network(file_system) as
+coalesce(file_system, '') in (
+	'9p', 'afs', 'beegfs', 'beegfs_nodev', 'ceph', 'cifs', 'daos', 'dfuse', 'dvs', 'fhgfs', 'fuse.ceph', 'fuse.ceph-fuse', 'fuse.daos',
+		'fuse.dfuse', 'fuse.glusterfs', 'fuse.juicefs', 'fuse.moosefs', 'fuse.sshfs', 'gfs2', 'glusterfs', 'gpfs', 'lustre', 'lustre_lite', 'mmfs',
+		'mmfs2', 'nfs', 'nfs3', 'nfs4', 'ocfs2', 'orangefs', 'panfs', 'pvfs2', 'smb3', 'smbfs', 'wekafs'
+);

@@ -12,6 +12,7 @@ from fathom.codegen.generate.spec import Spec
 from fathom.codegen.hints import header, run
 from fathom.codegen.hints.sketch import Sketch
 from fathom.errors import FathomError, UsageError
+from fathom.text import numbers
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Hints:
             return lines
         for plan in plans:
             kind, count = ("reads", seen.reads) if plan.reading else ("writes", seen.writes)
-            files = "1 file" if seen.files == 1 else f"{seen.files} files"
+            files = numbers.things(seen.files, "file")
             lines.append(
                 f"fathom: {plan.point.kind}: {count:,.10g} raw {kind} of {files} were seen; the code for {spec.library}"
                 f" makes {plan.raw[spec.processes[0]]:,} of data (ROMIO, one node)"

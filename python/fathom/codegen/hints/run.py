@@ -17,6 +17,7 @@ from fathom.codegen.hints.decomposition import Inexpressible, in_elements, state
 from fathom.codegen.hints.header import Maker
 from fathom.codegen.hints.sketch import Sketch, name_of
 from fathom.errors import RunError, UsageError
+from fathom.text import numbers
 
 BY_SIZE = {1: "int8", 2: "int16", 4: "float32", 8: "float64"}
 MOST = 12  # groups of files that a message names
@@ -118,7 +119,7 @@ def _first_set(group: Group) -> list[Pattern]:
 
 def _remarks(group: Group, run: str, ranks: int) -> list[str]:
     use = group.use
-    remarks = [f"From the run {run}, of {ranks} ranks: {use.files}."]
+    remarks = [f"From the run {run}, of {numbers.things(ranks, 'rank')}: {use.files}."]
     if group.per_process:
         remarks.append(
             f"Each of {len(use.ranks)} ranks had a file of its own; here they are one file."
@@ -226,7 +227,7 @@ class _Arrays:
         if partly and pattern.direction == "write":
             self.maker.sketch.fill = True
         size = prod(axis.touched for axis in of.axes) * SIZES[kind]
-        remark = f"{pattern.calls:,} calls of {pattern.layer}, {pattern.mode}, {size:,} bytes"
+        remark = f"{numbers.things(pattern.calls, 'call')} of {pattern.layer}, {pattern.mode}, {size:,} bytes"
         return dims, lines, [remark, *directives(pattern.name or "data", pattern.distribution)]
 
     def _stack(

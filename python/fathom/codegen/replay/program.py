@@ -21,6 +21,7 @@ from fathom.codegen.replay.resize import Resized, resized
 from fathom.codegen.replay.text import Writer, plain
 from fathom.errors import RunError
 from fathom.run.store import Run
+from fathom.text import numbers
 
 PAGE = 4096
 #: Headers by what of them is used; those without are always there.
@@ -229,7 +230,8 @@ class _Build:
         }
         used = [f"\t{name} = {value}," for name, value in values.items() if _names(code, name)]
         includes = [f"#include <{name}>" for name, mark in HEADERS.items() if re.search(mark, code)]
-        makes = f"{sum(map(len, self.recorded.calls)):,} calls of {self.recorded.ranks} ranks"
+        calls = numbers.things(sum(map(len, self.recorded.calls)), "call")
+        makes = f"{calls} of {numbers.things(self.recorded.ranks, 'rank')}"
         return "\n".join(
             [
                 f"/* Makes the I/O of the run {self.run.name} again{self.changed},"

@@ -174,7 +174,9 @@ class Search:
 
     def run(self) -> None:
         """Every trial that is left."""
-        self.say(f"{self.plan.space.size:,} settings of {len(self.plan.space.dimensions)} knobs")
+        space = self.plan.space
+        knobs = numbers.things(len(space.dimensions), "knob")
+        self.say(f"{numbers.things(space.size, 'setting')} of {knobs}")
         while True:
             trials = self.ledger.trials()
             self._sound(trials)

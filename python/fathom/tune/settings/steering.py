@@ -84,7 +84,7 @@ class Steering:
         became = f"{'kept' if faster else 'taken back'}: {rule.shows} {old:.3g} became {new:.3g}, a call's {times}"
         if not taken:
             calls = self._windows * OCCURRENCES
-            became = f"taken back: {rule.shows} stayed {old:.3g}: no file took it in {calls} calls"
+            became = f"taken back: {rule.shows} stayed {old:.3g}: no file took it in {numbers.things(calls, 'call')}"
         line = self._said(rule, became)
         self._put("" if taken and faster else self._text, {"rule": rule.name, "became": became})
         self._trying = None

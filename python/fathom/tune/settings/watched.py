@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fathom.run import paths
+from fathom.catalog.layers import catalog_path
 from fathom.run.live import Look
 from fathom.text import numbers
 
@@ -79,7 +79,7 @@ class Rule:
 
 def rules() -> list[Rule]:
     """All rows, in their order."""
-    path = paths.catalog() / "live" / "rules.toml"
+    path = catalog_path("live", "rules.toml")
     return [Rule(**row) for row in tomllib.loads(path.read_text(encoding="utf-8"))["rule"]]
 
 

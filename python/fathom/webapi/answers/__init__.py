@@ -6,7 +6,7 @@
 import importlib
 import json
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass
 from functools import cache
 from typing import Any
@@ -17,7 +17,7 @@ import duckdb
 from fathom.analysis import selection
 from fathom.cache.answers import to_json
 from fathom.errors import FathomError, UsageError
-from fathom.webapi.answers.session import Runs, Stop
+from fathom.webapi.answers.session import Runs, Stop, View
 from fathom.webapi.answers.table import Table
 
 Reader = Callable[[str, str], Any]
@@ -32,6 +32,10 @@ class Answer:
     readers: Mapping[str, Reader]  # of its own parameters
     required: tuple[str, ...]
     of_all: bool  # of all open runs, so no `run` is given
+    each: str = (
+        ""  # parameter of which the function takes a list, and gives an answer for each value
+    )
+    missing: str = ""  # what is wrong with a value that it gives none for
 
 
 #: Names that do something, or are given a whole source: asked for by POST, which a page of another origin cannot send
@@ -60,11 +64,24 @@ def answer(
 ) -> Callable[[Function], Function]:
     """The function answers `name`: `(view, selection, own parameters by name)`, or `(runs)` where it is of all runs.
     Parameters that are not `required` have a default in the function."""
+    return _register(name, lambda function: Answer(function, readers, required, of_all))
 
+
+def answer_each(
+    name: str, each: str, missing: str, /, **readers: Reader
+) -> Callable[[Function], Function]:
+    """The same of a function that takes a list of what parameter `each` may be, and gives a dictionary with an answer
+    for each; `missing` says what is wrong with one that is not there."""
+    return _register(
+        name, lambda function: Answer(function, readers, (each,), False, each, missing)
+    )
+
+
+def _register(name: str, make: Callable[[Function], Answer]) -> Callable[[Function], Function]:
     def register(function: Function) -> Function:
         if name in _ANSWERS:
             raise ValueError(f"two functions answer '{name}'")
-        _ANSWERS[name] = Answer(function, readers, required, of_all)
+        _ANSWERS[name] = make(function)
         return function
 
     return register
@@ -73,9 +90,21 @@ def answer(
 @cache
 def answers() -> Mapping[str, Answer]:
     """All names: every module of this folder is looked at."""
-    for module in pkgutil.iter_modules(__path__):
-        importlib.import_module(f"{__name__}.{module.name}")
+    load(*(module.name for module in pkgutil.iter_modules(__path__)))
     return dict(sorted(_ANSWERS.items()))
+
+
+def load(*modules: str) -> None:
+    """These modules of this folder, so that their answers are known."""
+    for module in modules:
+        importlib.import_module(f"{__name__}.{module}")
+
+
+def named(name: str) -> Answer:
+    """The answer of this name: of modules that are loaded, else of all. Errors: UsageError, there is none."""
+    if name not in _ANSWERS and name not in answers():
+        raise UsageError(f"no answer {name[:40]!r}; there are {', '.join(answers())}")
+    return _ANSWERS[name]
 
 
 def number(least: int = 0, most: int = selection.MOST) -> Reader:
@@ -140,10 +169,42 @@ def ask_written(
     return _asked(runs, name, parameters, stop)  # the tables were made anew while it read them
 
 
+def ask_each(
+    runs: Runs, name: str, parameters: Mapping[str, str], words: Sequence[str]
+) -> list[Any]:
+    """Answers to one name for many values of its parameter `each`, worked out together; of one that cannot be answered
+    the UsageError."""
+    answer_ = named(name)
+    read = answer_.readers[answer_.each]
+    values = [read(answer_.each, word) for word in words]
+    own = _own(name, answer_, {**parameters, answer_.each: words[0]}) if words else {}
+    view = runs.view(parameters["run"], None, _everything(name, parameters))
+    own[answer_.each] = values
+    replies = answer_.function(view, selection.read(parameters), **own) if words else {}
+    return [
+        json.loads(to_json(plain(replies[value])))
+        if value in replies
+        else _no_answer(answer_, value)
+        for value in values
+    ]
+
+
+def _no_answer(answer_: Answer, value: Any) -> UsageError:
+    return UsageError(f"{answer_.each}={value}: {answer_.missing}")
+
+
+def _one(answer_: Answer, view: View, chosen: selection.Selection, own: dict[str, Any]) -> Any:
+    if not answer_.each:
+        return answer_.function(view, chosen, **own)
+    value = own[answer_.each]
+    replies = answer_.function(view, chosen, **{**own, answer_.each: [value]})
+    if value not in replies:
+        raise _no_answer(answer_, value)
+    return replies[value]
+
+
 def _asked(runs: Runs, name: str, parameters: Mapping[str, str], stop: Stop | None) -> str | bytes:
-    answer_ = answers().get(name)
-    if answer_ is None:
-        raise UsageError(f"no answer {name[:40]!r}; there are {', '.join(answers())}")
+    answer_ = named(name)
     own = _own(name, answer_, parameters)
     if answer_.of_all:
         return to_json(plain(answer_.function(runs, **own)))
@@ -154,7 +215,7 @@ def _asked(runs: Runs, name: str, parameters: Mapping[str, str], stop: Stop | No
     chosen = selection.Selection() if name in WHOLE else chosen
 
     def make() -> Any:
-        return plain(answer_.function(view, chosen, **own))
+        return plain(_one(answer_, view, chosen, own))
 
     if name in MOMENT:
         return to_json(make())

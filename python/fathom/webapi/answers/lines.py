@@ -30,21 +30,19 @@ def _text(path: Path) -> list[str] | None:
         return None
 
 
-def around(view: View, site: int) -> dict[str, Any] | None:
+def around(source: str | None, line: int | None) -> dict[str, Any] | None:
     """Path, line and the text around it; None where it is not known or not here."""
-    rows = view.rows(f"select source, line from sites where site = {site}")
-    if not rows or not rows[0]["source"] or not rows[0]["line"]:
-        return None
-    path, line = rows[0]["source"], rows[0]["line"]
-    lines = _text(Path(path))
-    if lines is None or line > len(lines):
+    lines = _text(Path(source)) if source and line else None
+    if lines is None or not source or not line or line > len(lines):
         return None
     first = max(1, line - AROUND)
     shown = lines[first - 1 : line + AROUND]
-    return {"path": path, "line": line, "text": [[first + n, text] for n, text in enumerate(shown)]}
+    text = [[first + n, text] for n, text in enumerate(shown)]
+    return {"path": source, "line": line, "text": text}
 
 
 @answer("source", required=("site",), site=number(0, 2**32 - 1))
 def source(view: View, _: Selection, *, site: int) -> dict[str, Any] | None:
     """The lines around a site."""
-    return around(view, site)
+    rows = view.rows(f"select source, line from sites where site = {site}")
+    return around(rows[0]["source"], rows[0]["line"]) if rows else None

@@ -1,6 +1,11 @@
-"""One call of a run: `call` with all around it, `tree` with all below it, `slowest` to begin with."""
+"""Calls of a run: `call` with all around it, `tree` with all below it, `slowest` to begin with.
+
+Of many calls, as a report has them, each table is asked once: statements cost more than rows.
+"""
 
 import statistics
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -8,9 +13,7 @@ import pyarrow as pa
 from fathom.analysis import conditions
 from fathom.analysis.latency.layers import stack
 from fathom.analysis.selection import Selection
-from fathom.errors import UsageError
-from fathom.run.database import quoted
-from fathom.webapi.answers import answer, choice, number, table
+from fathom.webapi.answers import answer, answer_each, choice, number, table
 from fathom.webapi.answers.lines import around
 from fathom.webapi.answers.longest import how_many, least
 from fathom.webapi.answers.session import View
@@ -22,7 +25,7 @@ Row = dict[str, Any]
 CHILDREN = 200
 #: Calls that `tree` gives at most.
 NODES = 5000
-#: A thread of at most so many calls is read once for all that is asked of one of them.
+#: Threads of together at most so many calls are read once for all that is asked of these.
 THREAD = 200_000
 #: Members of a collective that are named: the longest.
 MEMBERS = 512
@@ -41,7 +44,10 @@ def briefs(view: View, chosen: str) -> list[Row]:
 
 def _named(view: View, rows: list[Row]) -> list[Row]:
     lanes = view.once("lane of process", lambda: _lanes(view))
-    files = _files(view, {row["file"] for row in rows} - {None})
+    files = _known(
+        view, "file", "select f.file, path, server from files as f left join server_files() using (file)",
+        (row["file"] for row in rows),
+    )  # fmt: skip
     return [_listed(row, lanes[row["process"]], files.get(row["file"], {})) for row in rows]
 
 
@@ -61,16 +67,14 @@ def _lanes(view: View) -> dict[int, Row]:
     return {row["process"]: row for row in processes}
 
 
-def _files(view: View, wanted: set[int]) -> dict[int, Row]:
-    """Path and server of at least these files: what was asked before is kept with the run."""
-    known: dict[int, Row] = view.once("names of files", dict)
-    new = wanted - known.keys()
+def _known(view: View, key: str, text: str, wanted: Iterable[int | None]) -> dict[int, Row]:
+    """Rows of a statement by `key`, of at least these: what was asked before is kept with the run."""
+    known: dict[int, Row] = view.once(text, dict)
+    new = {one for one in wanted if one is not None} - known.keys()
     if new:
-        named = view.rows(
-            "select f.file, path, server from files as f left join server_files() using (file)"
-            f" where f.file in ({_list(sorted(new))})"
-        )
-        known.update({row["file"]: row for row in named})
+        # The condition stands outside: the statement may be a join.
+        rows = view.rows(f"from ({text}) where {key} in ({_list(sorted(new))})")
+        known.update({row[key]: row for row in rows})
     return known
 
 
@@ -79,30 +83,30 @@ def _stream(call: int) -> int:
     return call >> 40
 
 
-def _brief(view: View, row: Row) -> Row:
-    """One row of `calls` as lists show it."""
-    return _named(view, [row])[0]
-
-
-def _thread(view: View, call: int) -> str:
-    """The table that has the calls of a call's thread: each look at all calls costs more than one at these, which are
-    held for the calls of it that are looked at next."""
-    stream = _stream(call)
-    events = view.value(f"select events from streams where stream = {stream}")
-    if events is None or events > THREAD:
+def _threads(view: View, calls: Iterable[int]) -> str:
+    """The table that has the calls of these calls' threads: each look at all calls costs more than one at these, which
+    are held for the calls of them that are looked at next."""
+    streams = sorted({_stream(call) for call in calls})
+    rows = view.rows(
+        f"select count(*) as streams, sum(events) as events from streams where stream in ({_list(streams)})"
+    )
+    if rows[0]["streams"] != len(streams) or rows[0]["events"] > THREAD:
         return "calls"
-    text = f"from calls where stream = {stream}"
+    text = f"from calls where stream in ({_list(streams)})"
     held = view.opened.latest(text, lambda: view.sql(text), view.stop.check)
-    view.cursor.register("thread", held)
-    return "thread"
+    view.cursor.register("threads", held)
+    return "threads"
 
 
-def _row_of(view: View, call: int, thread: str) -> Row:
-    rows = view.rows(f"from {thread} where id = {call} and stream = {_stream(call)}")
-    rows = rows or view.rows(f"from calls where id = {call}")
-    if not rows:
-        raise UsageError(f"call={call}: this run has no such call; slowest lists some")
-    return rows[0]
+def _rows_of(view: View, calls: Iterable[int], threads: str) -> dict[int, Row]:
+    """Their rows, as far as there are: looked for in their threads first."""
+    wanted = set(calls)
+    rows = {row["id"]: row for row in view.rows(_of(wanted, threads))}
+    missing = sorted(wanted - rows.keys())
+    if missing:
+        elsewhere = view.rows(f"from calls where id in ({_list(missing)})")
+        rows |= {row["id"]: row for row in elsewhere}
+    return rows
 
 
 def bundles(rows: list[Row], most: int) -> list[Row]:
@@ -124,143 +128,233 @@ def bundles(rows: list[Row], most: int) -> list[Row]:
     ]  # fmt: skip
 
 
-def _ancestors(view: View, row: Row, thread: str) -> list[Row]:
-    """From the outermost down."""
-    above: list[Row] = []
-    while row["parent"] is not None:
-        row = _row_of(view, row["parent"], thread)
-        above.append(row)
-    return _named(view, above[::-1])
+def _ancestors(view: View, rows: Iterable[Row], threads: str) -> dict[int, list[Row]]:
+    """Of each call from the outermost down."""
+    of = {row["id"]: row["parent"] for row in rows}
+    above: dict[int, Row] = {}
+    wanted = set(of.values()) - {None}
+    while wanted:
+        above |= _rows_of(view, wanted, threads)
+        wanted = {above[call]["parent"] for call in wanted} - {None} - above.keys()
+    listed = dict(zip(above, _named(view, list(above.values())), strict=True))
+    chains: dict[int, list[Row]] = {}
+    for call, parent in of.items():
+        chain = []
+        while parent is not None:
+            chain.append(listed[parent])
+            parent = above[parent]["parent"]
+        chains[call] = chain[::-1]
+    return chains
 
 
 def _has_links(view: View) -> bool:
     return bool(view.once("links", lambda: view.value("select 1 from links limit 1")))
 
 
-def _links(view: View, call: int) -> list[Row]:
+def _links(view: View, calls: Sequence[int]) -> dict[int, list[Row]]:
+    linked: dict[int, list[Row]] = defaultdict(list)
     if not _has_links(view):
-        return []
-    rows = view.rows(
-        f"select kind, if(from_call = {call}, 'to', 'from') as direction, bytes, confidence,"
-        f" if(from_call = {call}, to_call, from_call) as other from links"
-        f" where from_call = {call} or to_call = {call} order by kind, other limit {CHILDREN}"
-    )
+        return linked
+    rows = view.rows(f"from links_of(list_contains([{_list(calls)}], from_call),"
+        f" list_contains([{_list(calls)}], to_call), {CHILDREN})")  # fmt: skip
     others = {int(row["call"]): row for row in briefs(view, _of(row["other"] for row in rows))}
-    return [
-        {**{name: row[name] for name in ("kind", "direction", "bytes", "confidence")},
-         "call": others.get(row["other"], str(row["other"]))}
-        for row in rows
-    ]  # fmt: skip
+    for row in rows:
+        linked[row["call"]].append(
+            {**{name: row[name] for name in ("kind", "direction", "bytes", "confidence")},
+             "call": others.get(row["other"], str(row["other"]))}
+        )  # fmt: skip
+    return linked
 
 
-def _of(calls: Any) -> str:
+def _of(calls: Iterable[int | None], source: str = "calls") -> str:
     """A statement that gives these calls."""
     named = sorted({call for call in calls if call is not None})
     streams = sorted({_stream(call) for call in named})
     inside = f"stream in ({_list(streams)}) and id in ({_list(named)})" if named else "false"
-    return f"from calls where {inside}"
+    return f"from {source} where {inside}"
 
 
-def _list(numbers: Any) -> str:
+def _list(numbers: Iterable[int]) -> str:
     return ", ".join(map(str, numbers))
 
 
-def _collective(view: View, number_of: int | None) -> Row | None:
-    if number_of is None:
-        return None
-    return view.once(("collective", number_of), lambda: _members(view, number_of))
+def _collectives(view: View, rows: Iterable[Row]) -> dict[int, Row]:
+    """By number, with their members; what was asked before is kept with the run."""
+    known: dict[int, Row] = view.once("collectives", dict)
+    new = {row["collective"] for row in rows} - {None} - known.keys()
+    if new:
+        known.update(_members(view, sorted(new)))
+    return known
 
 
-def _members(view: View, number_of: int) -> Row | None:
-    rows = view.rows(f"from collectives where collective = {number_of}")
-    if not rows:
-        return None
-    operation = rows[0]
-    chosen = (
-        f"from calls where collective = {number_of} and start between {operation['first_enter']} and"
-        f" {operation['last_enter']} order by duration desc limit {MEMBERS}"
-    )
-    return {
-        **operation,
-        "group_hash": str(operation["group_hash"]),
-        "members": sorted(briefs(view, chosen), key=lambda operation: operation["lane"]),
-    }
-
-
-def _siblings(view: View, row: Row, thread: str) -> Row:
-    """Calls of the same function in the same call, of outermost ones in the same thread: those that differ most, the
-    usual one, and those beside this one."""
-    within = "parent is null" if row["parent"] is None else f"parent = {row['parent']}"
-    (siblings,) = view.rows(
-        f"from siblings('{thread}', {row['id']}, {row['stream']}, {row['start']}, {row['duration']},"
-        f" layer = {quoted(row['layer'])} and op = {quoted(row['op'])} and {within})"
-    )
-    return {
-        name: value if name == "count" or value is None else str(value)
-        for name, value in siblings.items()
-    }
-
-
-def _breakdown(view: View, row: Row, holds: bool, thread: str) -> dict[str, Any]:
-    """Exclusive time of the call and of those inside it, by layer from the top of the stack."""
-    if not holds:
-        return {"layers": [[row["layer"], row["exclusive"]]]}
-    stop = row["start"] + row["duration"]
+def _members(view: View, numbers: list[int]) -> dict[int, Row]:
+    chosen = f"collective in ({_list(numbers)})"
+    operations = view.rows(f"from collectives where {chosen}")
+    if not operations:
+        return {}
+    first = min(one["first_enter"] for one in operations)
+    last = max(one["last_enter"] for one in operations)
+    members: dict[int, list[Row]] = defaultdict(list)
     rows = view.rows(
-        f"from exclusive_inside('{thread}', {row['id']}, {row['stream']}, {row['start']}, {stop})"
+        f"select id, parent, collective, {', '.join(OWN)} from calls"
+        f" where {chosen} and start between {first} and {last}"
+        f" qualify row_number() over (partition by collective order by duration desc) <= {MEMBERS}"
     )
-    spent = {one["layer"]: int(one["exclusive"]) for one in rows}
-    return {"layers": [[layer, spent[layer]] for layer in stack(spent)]}
-
-
-def _details(view: View, row: Row) -> Row:
-    """Every column, with names for numbers."""
-    args = view.rows(f"select name, value, text from args where call = {row['id']} order by name")
-    thing = _one_of(view, "select class, name from objects where object", row["object"])
-    site = _one_of(view, "select function, source, line, module from sites where site", row["site"])
-    rest = {name: value for name, value in row.items() if name not in ("id", "parent")}
+    for row, listed in zip(rows, _named(view, rows), strict=True):
+        members[row["collective"]].append(listed)
     return {
-        **rest, **_brief(view, row),
-        "args": {arg["name"]: arg["value"] if arg["text"] is None else arg["text"] for arg in args},
-        "object": thing,
-        "site": site and {"site": row["site"], **site},
-        "hints": _hints(view, row),
-    }  # fmt: skip
-
-
-def _one_of(view: View, text: str, number: int | None) -> Row | None:
-    """The row that a number stands for; what was asked before is kept with the run."""
-    if number is None:
-        return None
-    matches = view.once((text, number), lambda: view.rows(f"{text} = {number}"))
-    return matches[0] if matches else None
-
-
-def _hints(view: View, row: Row) -> list[Row]:
-    given = [f"{name} = {row[name]}" for name in ("object", "file") if row[name] is not None]
-    text = (
-        f"select source, key, value from hints_in_force where process = {row['process']}"
-        f" and ({' or '.join(given)}) order by key, source"
-    )
-    return view.once(text, lambda: view.rows(text)) if given else []
-
-
-@answer("call", required=("call",), call=number(0, 2**64 - 1), limit=number(1, 2000))
-def call(view: View, _: Selection, *, call: int, limit: int = CHILDREN) -> Row:
-    """One call, and all that stands around it."""
-    thread = _thread(view, call)
-    row = _row_of(view, call, thread)
-    inside = briefs(view, f"from {thread} where parent = {call} and stream = {row['stream']}")
-    return {
-        "call": _details(view, row),
-        "ancestors": _ancestors(view, row, thread),
-        "children": bundles(inside, limit),
-        "links": _links(view, call),
-        "collective": _collective(view, row["collective"]),
-        "siblings": _siblings(view, row, thread),
-        "breakdown": _breakdown(view, row, bool(inside), thread),
-        "source": None if row["site"] is None else around(view, row["site"]),
+        one["collective"]: {
+            **one,
+            "group_hash": str(one["group_hash"]),
+            "members": sorted(members[one["collective"]], key=lambda member: member["lane"]),
+        }
+        for one in operations
     }
+
+
+def _siblings(view: View, calls: Sequence[int], threads: str) -> dict[int, Row]:
+    """Calls of the same function in the same call, of outermost ones in the same thread: those that differ most, the
+    usual one, and those beside each."""
+    rows = view.rows(f"from siblings('{threads}', id in ({_list(calls)}))")
+    return {
+        row["id"]: {
+            name: value if name == "count" or value is None else str(value)
+            for name, value in row.items()
+            if name != "id"
+        }
+        for row in rows
+    }
+
+
+def _breakdowns(
+    view: View, rows: Iterable[Row], with_children: set[int], threads: str
+) -> dict[int, dict[str, Any]]:
+    """Exclusive time of each call and of those inside it, by layer from the top of the stack."""
+    spent = {row["id"]: {row["layer"]: row["exclusive"]} for row in rows}
+    outer = [row for row in rows if row["id"] in with_children]
+    if outer:
+        first = min(row["start"] for row in outer)
+        last = max(row["start"] + row["duration"] for row in outer)
+        streams = _list(sorted({row["stream"] for row in outer}))
+        near = f"stream in ({streams}) and start between {first} and {last}"
+        which = f"id in ({_list(row['id'] for row in outer)})"
+        spent |= {row["id"]: {} for row in outer}
+        for one in view.rows(f"from exclusive_inside('{threads}', {near}, {which})"):
+            spent[one["call"]][one["layer"]] = int(one["exclusive"])
+    return {
+        call: {"layers": [[layer, times[layer]] for layer in stack(times)]}
+        for call, times in spent.items()
+    }
+
+
+def _details(view: View, rows: Sequence[Row]) -> list[Row]:
+    """Every column, with names for numbers."""
+    args: dict[int, dict[str, Any]] = defaultdict(dict)
+    text = f"select call, name, value, text from args where call in ({_list(row['id'] for row in rows)}) order by name"
+    for arg in view.rows(text):
+        args[arg["call"]][arg["name"]] = arg["value"] if arg["text"] is None else arg["text"]
+    things = _known(
+        view, "object", "select object, class, name from objects", (row["object"] for row in rows)
+    )
+    sites, hints = _sites(view, rows), _hints(view, rows)
+    return [
+        {
+            **{name: value for name, value in row.items() if name not in ("id", "parent")},
+            **brief,
+            "args": args[row["id"]],
+            "object": _without(things.get(row["object"]), "object"),
+            "site": sites.get(row["site"]),
+            "hints": hints(row),
+        }
+        for row, brief in zip(rows, _named(view, list(rows)), strict=True)
+    ]
+
+
+def _without(row: Row | None, key: str) -> Row | None:
+    return row and {name: value for name, value in row.items() if name != key}
+
+
+def _sites(view: View, rows: Iterable[Row]) -> dict[int, Row]:
+    text = "select site, function, source, line, module from sites"
+    return _known(view, "site", text, (row["site"] for row in rows))
+
+
+def _hints(view: View, rows: Iterable[Row]) -> Callable[[Row], list[Row]]:
+    """What gives the hints in force at a call, each once."""
+    files = {row["file"] for row in rows} - {None}
+    objects = {row["object"] for row in rows} - {None}
+    inside = [
+        f"{name} in ({_list(sorted(numbers))})"
+        for name, numbers in (("object", objects), ("file", files))
+        if numbers
+    ]
+    given: dict[int, list[Row]] = defaultdict(list)
+    if inside:
+        text = "select process, object, file, source, key, value from hints_in_force"
+        for hint in view.rows(f"{text} where {' or '.join(inside)} order by key, source, value"):
+            given[hint["process"]].append(hint)
+
+    def of(row: Row) -> list[Row]:
+        names = ("source", "key", "value")
+        here = [
+            tuple(hint[name] for name in names)
+            for hint in given[row["process"]]
+            if any(row[name] is not None and row[name] == hint[name] for name in ("object", "file"))
+        ]
+        # A file has the same of many of its objects: once is enough.
+        return [dict(zip(names, hint, strict=True)) for hint in dict.fromkeys(here)]
+
+    return of
+
+
+def _source(view: View, site: Row | None) -> Row | None:
+    if not site:
+        return None
+    return view.once(("source", site["site"]), lambda: around(site["source"], site["line"]))
+
+
+NONE = "this run has no such call; slowest lists some"
+
+
+@answer_each("call", "call", NONE, call=number(0, 2**64 - 1), limit=number(1, 2000))
+def call(view: View, _: Selection, *, call: list[int], limit: int = CHILDREN) -> dict[int, Row]:
+    """Calls, each with all that stands around it."""
+    threads = _threads(view, call)
+    rows = _rows_of(view, call, threads)
+    calls, every = list(rows), list(rows.values())
+    if not rows:
+        return {}
+    inside = _inside(view, calls, {row["stream"] for row in every}, threads)
+    details, sites = _details(view, every), _sites(view, every)
+    above, links = _ancestors(view, every, threads), _links(view, calls)
+    collectives, siblings = _collectives(view, every), _siblings(view, calls, threads)
+    spent = _breakdowns(view, every, set(inside), threads)
+    return {
+        row["id"]: {
+            "call": detail,
+            "ancestors": above[row["id"]],
+            "children": bundles(inside[row["id"]], limit),
+            "links": links[row["id"]],
+            "collective": collectives.get(row["collective"]),
+            "siblings": siblings[row["id"]],
+            "breakdown": spent[row["id"]],
+            "source": _source(view, sites.get(row["site"])),
+        }
+        for row, detail in zip(every, details, strict=True)
+    }
+
+
+def _inside(
+    view: View, calls: Sequence[int], streams: set[int], threads: str
+) -> dict[int, list[Row]]:
+    """Calls that these made, which are in these streams."""
+    children: dict[int, list[Row]] = defaultdict(list)
+    text = (
+        f"from {threads} where stream in ({_list(sorted(streams))}) and parent in ({_list(calls)})"
+    )
+    for row in briefs(view, text):
+        children[int(row["parent"])].append(row)
+    return children
 
 
 TREE = (
@@ -269,16 +363,19 @@ TREE = (
 )  # fmt: skip
 
 
-def _below(view: View, calls: list[int], thread: str) -> list[Row]:
-    """The calls inside these, and those that serve or carry them: one row for each, with `under` and `relation`."""
-    inside = briefs(view, f"from {thread} where stream in ({_list({_stream(one) for one in calls})})"
-        f" and parent in ({_list(calls)})")  # fmt: skip
-    rows = [{**row, "under": row["parent"], "relation": "calls"} for row in inside]
+def _below(view: View, calls: Sequence[int], threads: str, most: int) -> list[Row]:
+    """The calls inside these, and those that serve or carry them, so many at most: one row for each, with `under` and
+    `relation`."""
+    inside = _inside(view, calls, {_stream(one) for one in calls}, threads)
+    rows = [
+        {**row, "under": row["parent"], "relation": "calls"}
+        for children in inside.values()
+        for row in children
+    ]
     if not _has_links(view):
         return rows
     links = view.rows(
-        f"select kind, to_call, from_call from links where to_call in ({_list(calls)})"
-        f" limit {NODES}"
+        f"select kind, to_call, from_call from links where to_call in ({_list(calls)}) limit {most}"
     )
     others = {int(row["call"]): row for row in briefs(view, _of(one["from_call"] for one in links))}
     return rows + [
@@ -288,34 +385,60 @@ def _below(view: View, calls: list[int], thread: str) -> list[Row]:
     ]
 
 
-@answer("tree", required=("call",), call=number(0, 2**64 - 1), depth=number(1, 64))
-def tree(view: View, _: Selection, *, call: int, depth: int = 8) -> Table:
-    """What is below a call, level by level, flat."""
-    thread = _thread(view, call)
-    top = _brief(view, _row_of(view, call, thread))
-    rows, level, seen = [{**top, "under": None, "relation": "", "calls": 1}], [call], {call}
+class Tree:
+    """What is below one call, as far as it was looked at."""
+
+    def __init__(self, top: Row) -> None:
+        """`top`: the call itself, as lists show it."""
+        self.rows = [{**top, "under": None, "relation": "", "calls": 1}]
+        self.level = [int(top["call"])]
+        self.seen = {int(top["call"])}
+
+    def add(self, below: Iterable[Row]) -> None:
+        """One level more: `below` are calls under those of the last one."""
+        by_parent: dict[str, list[Row]] = {}
+        for row in below:
+            if int(row["call"]) not in self.seen:
+                by_parent.setdefault(row["under"], []).append(row)
+        self.level = []
+        for under, children in by_parent.items():
+            for row in bundles(children, CHILDREN):
+                is_call = "relation" in row
+                self.rows.append(row | {"calls": 1} if is_call else _bundle(row, under))
+                self.level += [int(row["call"])] if is_call else []
+        self.seen.update(self.level)
+        if len(self.rows) > NODES:
+            self.level = []
+
+    def table(self) -> Table:
+        """Flat."""
+        values = [
+            [row.get("under" if name == "parent" else name) for name, _ in TREE]
+            for row in self.rows
+        ]
+        is_cut = len(self.rows) > NODES
+        note = f"more than {NODES:,} calls: deeper ones are left out" if is_cut else None
+        return Table(list(TREE), values, len(values), "", note)
+
+
+@answer_each("tree", "call", NONE, call=number(0, 2**64 - 1), depth=number(1, 64))
+def tree(view: View, _: Selection, *, call: list[int], depth: int = 8) -> dict[int, Table]:
+    """What is below each call, level by level, flat."""
+    threads = _threads(view, call)
+    tops = _named(view, list(_rows_of(view, call, threads).values()))
+    trees = {int(top["call"]): Tree(top) for top in tops}
+    near = {_stream(one) for one in call}
     for _level in range(depth):
-        if not level or len(rows) > NODES:
+        level = sorted({one for tree in trees.values() for one in tree.level})
+        if not level:
             break
-        is_near = {_stream(call_row) for call_row in level} == {_stream(call)}
-        below = _below(view, level, thread if is_near else "calls")
-        below = [call_row for call_row in below if int(call_row["call"]) not in seen]
-        level = []
-        for under in dict.fromkeys(call_row["under"] for call_row in below):
-            children = bundles(
-                [call_row for call_row in below if call_row["under"] == under], CHILDREN
-            )
-            for call_row in children:
-                is_call = "relation" in call_row
-                rows.append(call_row | {"calls": 1} if is_call else _bundle(call_row, under))
-                level += [int(call_row["call"])] if is_call else []
-        seen.update(level)
-    values = [
-        [call_row.get("under" if name == "parent" else name) for name, _ in TREE]
-        for call_row in rows
-    ]
-    note = f"more than {NODES:,} calls: deeper ones are left out" if len(rows) > NODES else None
-    return Table(list(TREE), values, len(values), "", note)
+        is_near = {_stream(one) for one in level} <= near
+        below: dict[int, list[Row]] = defaultdict(list)
+        for row in _below(view, level, threads if is_near else "calls", NODES * len(trees)):
+            below[int(row["under"])].append(row)
+        for tree in trees.values():
+            tree.add(row for one in tree.level for row in below.get(one, ()))
+    return {one: tree.table() for one, tree in trees.items()}
 
 
 def _bundle(bundled: Row, under: str) -> Row:

@@ -10,9 +10,10 @@ from fathom.analysis.latency.layers import stack
 from fathom.analysis.part import in_part
 from fathom.cache.statements import CachedStatements
 from fathom.pages import coverage_footer
-from fathom.run import live
+from fathom.run import database, live
 from fathom.webapi.answers import answer
 from fathom.webapi.answers.session import OpenRun, Runs
+from fathom.webapi.answers.setup import form_of
 
 
 def layers(opened: OpenRun, with_runtime: bool = False) -> list[str]:
@@ -22,6 +23,12 @@ def layers(opened: OpenRun, with_runtime: bool = False) -> list[str]:
         text += " union all select unnest(layers) from beside"
     rows = opened.run.connection.cursor().sql(f"select distinct layer from ({text})").fetchall()
     return stack(name for (name,) in rows)
+
+
+#: The layer whose calls the program itself made that took the most time: what the account splits by cause.
+OWN = """select layer from counters as c
+where is_outermost(enclosing_layer, enclosing) and is_io(c.layer, c.kind)
+group by layer order by sum(time) desc, layer limit 1"""
 
 
 def _one(opened: OpenRun) -> dict[str, Any]:
@@ -39,9 +46,12 @@ def _one(opened: OpenRun) -> dict[str, Any]:
         "coverage": row["coverage"],
         "lanes": row["processes"],
         "layers": layers(opened),
+        "own layer": next((row["layer"] for row in database.rows(cursor, OWN)), None),
         "layers of all": layers(opened, with_runtime=True),
         "in part": in_part(statements, manifest),
         "left out": coverage_footer.apart(**summary.beside(statements).to_pylist()[0]),
+        "program": str(manifest.get("program", "")),
+        "form": form_of(manifest, row["ranks"], row["nodes"]),
         "command": shlex.join(str(word) for word in manifest.get("command", [])),
     }
 

@@ -54,6 +54,10 @@ class Stop:
         """One more that is to be interrupted."""
         self._cursors.append(cursor)
 
+    def leave(self, cursor: duckdb.DuckDBPyConnection) -> None:
+        """One that has done its work for this request."""
+        self._cursors.remove(cursor)
+
     def now(self, why: FathomError) -> None:
         """Interrupts the statement that runs; the next raises the first `why` that was given."""
         self.why = self.why or why
@@ -105,9 +109,12 @@ class OpenRun:
         ):
             self.by_time = by_time.attach(self.run.connection.cursor(), tables)
 
-    def once(self, key: Hashable, make: Callable[[], T]) -> T:
-        """What `make` gives, made by the first who asks; others of the same key wait for it."""
-        value: T = self._facts.get(key, make)
+    def once(
+        self, key: Hashable, make: Callable[[], T], check: Callable[[], None] | None = None
+    ) -> T:
+        """What `make` gives, made by the first who asks; others of the same key wait for it as long as `check` raises
+        nothing."""
+        value: T = self._facts.get(key, make, check)
         return value
 
     def latest(
@@ -192,9 +199,11 @@ class View:
         """A part of several answers as JSON has it, held as these are."""
         return self.opened.answers.answer(key, False, lambda: make().as_json(), self.stop.check)
 
-    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+    def once(
+        self, key: Hashable, make: Callable[[], T], check: Callable[[], None] | None = None
+    ) -> T:
         """Made by the first request that asks, and kept with the run."""
-        return self.opened.once(key, make)
+        return self.opened.once(key, make, check)
 
 
 def _free(name: str, taken: Collection[str]) -> str:

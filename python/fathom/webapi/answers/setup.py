@@ -6,7 +6,7 @@
 import re
 import shlex
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -146,6 +146,31 @@ class Job:
         """What records it here: in front of the launcher."""
         inner = [*self.launcher(), self.program, *self.arguments]
         return ["fathom", "run", *self.options(selection), "--", *inner]
+
+
+def form_of(manifest: Mapping[str, Any], ranks: int | None, nodes: int | None) -> dict[str, str]:
+    """The fields of the form that recorded a run as it was."""
+    command = [str(word) for word in manifest.get("command", [])]
+    names = [Path(word).name for word in command]
+    launcher = next(
+        (mpi for mpi, known in LAUNCHERS.items() if names and names[0] in known), "none"
+    )
+    program = str(manifest.get("program", ""))
+    at = names.index(program) if program in names else 0
+    configuration = manifest.get("configuration", {})
+    form = {
+        "program": command[at] if command else "",
+        "arguments": shlex.join(command[at + 1 :]),
+        "directory": manifest.get("directory"),
+        "mpi": launcher,
+        "ranks": ranks or 1,
+        "nodes": nodes or 1,
+        "level": configuration.get("level"),
+        "layers": str(configuration.get("layers_asked", "")),
+        "files": ", ".join(configuration.get("files", [])),
+        "record": configuration.get("ranks"),
+    }
+    return {name: str(value) for name, value in form.items() if value}
 
 
 def _problems(job: Job) -> list[str]:

@@ -4,13 +4,15 @@ import contextlib
 import html
 import io
 import re
+from collections.abc import Mapping
 
 import fathom
 from fathom.errors import FathomError
 from fathom.pages import page as view
-from fathom.run.store import open_run
 from fathom.webapi.answers.session import Runs
+from fathom.webapi.report.first import screen
 from fathom.webapi.report.payload import Payload
+from fathom.webapi.report.pictures import pictures
 from fathom.webapi.serve.guard import policy
 from fathom.webapi.serve.page import NOT_BUILT, inline, page
 
@@ -18,6 +20,9 @@ from fathom.webapi.serve.page import NOT_BUILT, inline, page
 ROWS = 10
 # Of no use in a file: a browser takes it from a server only, and says so.
 OF_SERVERS = "; frame-ancestors 'none'"
+
+# Where the page draws itself, in place of what is there.
+ROOM = '<div id="fathom"></div>'
 
 
 def template() -> str:
@@ -33,12 +38,18 @@ def words(runs: Runs) -> str:
     text = io.StringIO()  # no terminal, so without colours
     with contextlib.redirect_stdout(text):
         for opened in runs.all.values():
-            view.print_page(view.of_run(open_run(opened.run.path)), ROWS)
+            view.print_page(view.of_run(opened.run), ROWS)
     return text.getvalue()
 
 
-def document(form: str, runs: Runs, text: str, payload: Payload) -> str:
-    """The file. Names of files and programs are nothing but text in it."""
+def draw(runs: Runs, room: int) -> dict[str, str]:
+    """The first screen's pictures of each run; none where they would fill so many bytes."""
+    drawn = {name: pictures(runs.view(name)) for name in runs.all}
+    return drawn if sum(len(one.encode()) for one in drawn.values()) <= room else {}
+
+
+def document(form: str, runs: Runs, text: str, payload: Payload, drawn: Mapping[str, str]) -> str:
+    """The file. Names of files and programs are nothing but text in it. `drawn`: pictures, by run."""
     names = html.escape(", ".join(runs.all))
     packed = payload.packed()
     left = "".join(f"<p>{html.escape(omission)}</p>" for omission in payload.omissions())
@@ -48,13 +59,17 @@ def document(form: str, runs: Runs, text: str, payload: Payload) -> str:
         f'<meta name="generator" content="Fathom {html.escape(fathom.__version__)}">\n'
     )
     body = (
-        f"<noscript><h1>{names}</h1><pre>{html.escape(text)}</pre>{left}"
+        f'<noscript><div class="first" role="region" aria-label="All tables"><h2>All tables</h2>'
+        f'<pre tabindex="0">{html.escape(text)}</pre>{left}</div>'
         f"<p>Made by Fathom {html.escape(fathom.__version__)}.</p></noscript>\n"
         f'<script type="text/plain" id="fathom-report">{packed}</script>\n'
     )
     titled = re.sub(
         r"<title>[^<]*</title>", lambda _: f"<title>Fathom: {names}</title>", form, count=1
     )
-    opened = titled.replace('<meta charset="utf-8">', f'<meta charset="utf-8">\n{head}', 1)
+    # What the page alone says to who runs no script: here there is something to read instead.
+    bare = re.sub(r"<noscript>.*?</noscript>\n?", "", titled, count=1, flags=re.DOTALL)
+    filled = bare.replace(ROOM, f"{ROOM[:-6]}{screen(payload.answers, drawn)}</div>", 1)
+    opened = filled.replace('<meta charset="utf-8">', f'<meta charset="utf-8">\n{head}', 1)
     before, _, after = opened.rpartition("</body>")
     return f"{before}{body}</body>{after}"

@@ -6,7 +6,7 @@ import json
 import math
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import fathom
@@ -30,7 +30,7 @@ class Payload:
         self.left_out: list[str] = []
         self.failed: list[str] = []  # with the error
         self._packer = zlib.compressobj(6)
-        self._size = 0
+        self._size, self._waiting = 0, b""  # bytes packed, and what is not packed yet
 
     def _add(self, request: Request) -> bool:
         """Asks, unless it has been asked; false where the answer is too much."""
@@ -39,16 +39,31 @@ class Payload:
         try:
             answer = screens.ask(self.runs, request.name, request.parameters)
         except FathomError as error:
-            self.failed.append(f"{request.key}: {error}")
+            answer = error
+        return self._put(request, answer)
+
+    def _put(self, request: Request, answer: Any) -> bool:
+        """Holds what was answered, or the error; false where it is too much."""
+        if isinstance(answer, FathomError):
+            self.failed.append(f"{request.key}: {answer}")
             return True
         if isinstance(answer, bytes):
             answer = base64.b64encode(answer).decode()
-        packer, text = self._packer.copy(), _text({request.key: answer})
-        size = self._size + len(packer.compress(text)) + len(packer.flush(zlib.Z_SYNC_FLUSH))
-        if size * 4 // 3 > self.budget:
+        if not self._fits(_text({request.key: answer})):
             return False
-        self._packer, self._size = packer, size
         self.answers[request.key] = answer
+        return True
+
+    def _fits(self, text: bytes) -> bool:
+        """Is there room for so much more? It is packed to know that only where it might not."""
+        if (self._size + len(self._waiting) + len(text)) * 4 // 3 <= self.budget:
+            self._waiting += text
+            return True
+        packer = self._packer.copy()
+        packed = packer.compress(self._waiting + text) + packer.flush(zlib.Z_SYNC_FLUSH)
+        if (self._size + len(packed)) * 4 // 3 > self.budget:
+            return False
+        self._packer, self._size, self._waiting = packer, self._size + len(packed), b""
         return True
 
     def _drop(self, keys: set[str]) -> None:
@@ -58,7 +73,7 @@ class Payload:
         """As many of these as there is room for, and as can be asked in so many seconds."""
         self.say(what)
         missing, why, end = 0, "", time.monotonic() + seconds
-        for request in requests.known(wanted):
+        for request in wanted:
             if not why and time.monotonic() > end:
                 why = "time"
             if not why and not self._add(request):
@@ -67,13 +82,47 @@ class Payload:
         if missing:
             self.left_out.append(f"{what}: {missing:,} answers, for want of {why}")
 
+    def chains(self, run: str, groups: Iterable[list[str]], seconds: float) -> None:
+        """What stands around the calls of each group, asked together, and the trees that they are in; as many groups as
+        can be asked in so many seconds."""
+        what = f"chains of calls of {run}"
+        self.say(what)
+        missing, why, end = 0, "", time.monotonic() + seconds
+        for calls in groups:
+            if not why and time.monotonic() > end:
+                why = "time"
+            done = 0 if why else self._chains(run, calls)
+            if done < len(calls):
+                why = why or "room"
+            missing += len(calls) - done
+        if missing:
+            self.left_out.append(f"{what}: {missing:,} answers, for want of {why}")
+
+    def _chains(self, run: str, calls: list[str]) -> int:
+        """How many there was room for, from the first on."""
+        answers = screens.ask_each(self.runs, "call", {"run": run}, calls)
+        roots = [
+            None if isinstance(one, FathomError) else requests.outermost(one) for one in answers
+        ]
+        needed = list(dict.fromkeys(filter(None, roots)))
+        trees = dict(
+            zip(needed, screens.ask_each(self.runs, "tree", {"run": run}, needed), strict=True)
+        )
+        for done, (call, answer, root) in enumerate(zip(calls, answers, roots, strict=True)):
+            if not self._put(Request("call", {"run": run, "call": call}), answer):
+                return done
+            tree = Request("tree", {"run": run, "call": root or ""})
+            if root and tree.key not in self.answers and not self._put(tree, trees[root]):
+                return done
+        return len(calls)
+
     def together(self, what: str, wanted: Iterator[Request]) -> bool:
         """All of these or none."""
         self.say(what)
-        packer, size, before = self._packer.copy(), self._size, set(self.answers)
-        for request in requests.known(wanted):
+        state, before = (self._packer.copy(), self._size, self._waiting), set(self.answers)
+        for request in wanted:
             if not self._add(request):
-                self._packer, self._size = packer, size
+                self._packer, self._size, self._waiting = state
                 self._drop(set(self.answers) - before)
                 return False
         return True
@@ -91,7 +140,7 @@ class Payload:
         for key, answer in self.answers.items():
             if key.startswith("overview?"):
                 answers[key] = answer | {"missing": [*answer["missing"], *omissions]}
-        packed = gzip.compress(_text(answers), 9, mtime=0)
+        packed = gzip.compress(_text(answers), 6, mtime=0)
         return base64.b64encode(packed).decode()
 
 
@@ -112,7 +161,7 @@ def collect(runs: Runs, budget: int, patience: float, say: Say) -> Payload:
     for run in runs.all:
         payload.every(f"what findings of {run} show", requests.of_findings(run, payload.answers))
         payload.every(f"files of {run}", requests.of_files(run, payload.answers))
-        payload.every(f"chains of calls of {run}", requests.chains(run, payload.answers), patience)
+        payload.chains(run, requests.chains(run, payload.answers), patience)
     for run in runs.all:
         _finer(payload, run)
     return payload

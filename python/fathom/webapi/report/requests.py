@@ -8,6 +8,12 @@ from urllib.parse import quote_plus
 from fathom.webapi import answers as screens
 from fathom.webapi.answers.session import Runs
 
+# What is asked for, and no more: forms and searches have large modules of their own.
+screens.load(
+    "access", "account", "breakdown", "compare", "coverage", "critical", "files", "lanes", "latency", "one_call",
+    "overview", "runs", "servers", "strips", "tile",
+)  # fmt: skip
+
 CALLS = 200  # slowest calls whose chains are kept
 FILES = 12  # files whose pictures are kept, those with the most time first
 STRIP = 1024  # width that the timeline asks for
@@ -113,18 +119,15 @@ def of_findings(run: str, answers: Mapping[str, Any]) -> Iterator[Request]:
             yield from _part(run, selection)
 
 
-def chains(run: str, answers: Mapping[str, Any]) -> Iterator[Request]:
-    """What is above, below and beside calls: those that findings stand on, then the slowest."""
+def chains(run: str, answers: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    """Calls of which is kept what is above, below and beside them: those that findings stand on, and the slowest."""
     overview = answers.get(Request("overview", {"run": run}).key) or {}
     slowest = answers.get(Request("slowest", {"run": run}).key)
-    calls = [pointed["selection"].get("call") for pointed in overview.get("landmarks", [])]
-    calls += [call for pointed in _findings(run, answers) for call in pointed["evidence"]]
-    calls += [row[0] for row in slowest["rows"][:CALLS]] if slowest else []
-    for call in dict.fromkeys(filter(None, calls)):
-        request = Request("call", {"run": run, "call": str(call)})
-        yield request
-        if request.key in answers:
-            yield Request("tree", {"run": run, "call": _outermost(answers[request.key])})
+    pointed = [one["selection"].get("call") for one in overview.get("landmarks", [])]
+    pointed += [call for one in _findings(run, answers) for call, _ in one["evidence"]]
+    first = list(dict.fromkeys(str(call) for call in pointed if call))
+    rows = slowest["rows"][:CALLS] if slowest else []
+    return first, [row[0] for row in rows if row[0] not in first]
 
 
 def _findings(run: str, answers: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -133,7 +136,7 @@ def _findings(run: str, answers: Mapping[str, Any]) -> list[dict[str, Any]]:
     return findings
 
 
-def _outermost(answer: Mapping[str, Any]) -> str:
+def outermost(answer: Mapping[str, Any]) -> str:
     """The call whose tree the page asks for."""
     return str((answer["ancestors"] or [answer["call"]])[0]["call"])
 
@@ -152,8 +155,3 @@ def _tiles(run: str, level: Mapping[str, int], layers: list[str]) -> Iterator[Re
             for x in range(-(-level["bins"] // 256)):
                 place = {"z": str(level["z"]), "x": str(x), "y": str(y)}
                 yield Request("tile", {"run": run, "layer": layer} | place)
-
-
-def known(requests: Iterator[Request]) -> Iterator[Request]:
-    """Requests that this version answers."""
-    return (one for one in requests if one.name in screens.answers())

@@ -19,6 +19,7 @@ from fathom.cache import answers
 from fathom.cache.derived import Derived, Watch, ignore
 from fathom.errors import DamagedRun, FathomError
 from fathom.run import cluster, database, macros
+from fathom.text import numbers
 from fathom.webapi.tiles import statements
 from fathom.webapi.tiles.geometry import LEVELS, Geometry, Level
 
@@ -123,7 +124,11 @@ def _of(con: duckdb.DuckDBPyConnection) -> tuple[Geometry, int]:
     facts = con.sql("select duration, (select count(*) from processes), events from runs")
     ((duration, lanes, events),) = facts.fetchall() or [(0, 0, 0)]
     if events >= MANY:
-        print(f"fathom: tiles of {events:,} calls, this once", file=sys.stderr, flush=True)
+        print(
+            f"fathom: tiles of {numbers.things(events, 'call')}, this once",
+            file=sys.stderr,
+            flush=True,
+        )
     return Geometry(duration, lanes), events
 
 
