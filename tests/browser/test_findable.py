@@ -9,7 +9,7 @@ from harness.planted import Planted
 
 #: Of the light theme, as `draw/theme.ts` has it; and the frame of the heat map, as `heat/paint.ts` has it.
 MARK = (0xB3, 0x26, 0x1E)
-LEFT, RIGHT, TOP, BOTTOM = 78, 64, 40, 46
+LEFT, RIGHT, TOP, BOTTOM = 78, 128, 40, 46
 SECOND = 1_000_000_000
 MOST_KEYS = 60
 
@@ -135,6 +135,8 @@ def test_the_write_is_reached_from_the_first_screen_by_keys(
 def test_the_write_is_reached_from_the_heat_map_by_keys(look: Look, planted_run: Planted) -> None:
     look.press("2")
     assert look.screen == "heat"
+    assert "of layer hdf5" in look.text(), "it opens on the layer that the program called"
+    look.go("heat", layer="posix")
     focus_picture(look)
     assert "longest 900 ms" in look.announced()
     look.press("+", "+", "+")

@@ -20,7 +20,8 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def legend(look: Look) -> dict[str, list[str]]:
-    """Cause -> meaning and figures, from top to bottom."""
+    """Cause -> meaning and figures, from top to bottom, unfolded."""
+    look.page.locator("details:has(> .scroll > table.causes)").evaluate("one => one.open = true")
     rows = look.page.locator("table.causes tbody tr").all()
     return {
         row.locator("th").inner_text().strip(): row.locator("td").all_inner_texts() for row in rows
@@ -59,15 +60,26 @@ def test_the_account_comes_first(view: Live, theme: str) -> None:
             assert wide <= width
 
 
+@pytest.mark.parametrize("run", ["s3d", "planted"])
+def test_cause_verdict_and_what_to_do_are_above_the_fold(view: Live, run: str) -> None:
+    """On a screen of 1280 by 800 nobody scrolls for the first advice."""
+    with view.look(address("overview", run=run), viewport={"width": 1280, "height": 800}) as look:
+        for part in (".account canvas", ".legend", ".verdict", ".worst li .do"):
+            box = look.page.locator(part).first.bounding_box()
+            assert box and box["y"] + box["height"] <= 800, part
+        calls = look.page.locator(".worst .behind a[href*='call=']").all_text_contents()
+        assert all(re.fullmatch(r".+, (rank|process) \d+, [\d.]+ .?s", name) for name in calls)
+
+
 def test_what_the_mouse_is_on_is_told(view: Live) -> None:
     with view.look(address("overview", run="s3d")) as look:
-        assert look.page.locator("table.causes tr.pointed").count() == 0
+        assert look.page.locator(".legend .pointed").count() == 0
         box = look.page.locator("main canvas.above").first.bounding_box()
         assert box
         look.page.mouse.move(box["x"] + 20, box["y"] + 35)
-        look.page.wait_for_selector("table.causes tr.pointed")
+        look.page.wait_for_selector(".legend .pointed")
         (first, *_) = legend(look)
-        assert look.text("table.causes tr.pointed th").strip() == first
+        assert look.text(".legend .pointed").strip().startswith(first)
 
 
 def test_the_worst_findings_are_beneath_it(view: Live) -> None:
@@ -75,15 +87,14 @@ def test_the_worst_findings_are_beneath_it(view: Live) -> None:
     with view.look(address("overview", run="planted")) as look:
         findings = look.answer("findings")["findings"]
         assert findings
-        shown = look.page.locator(".worst li").all_inner_texts()
+        shown = look.page.locator(".worst ol > li").all_inner_texts()
         assert len(shown) == min(3, len(findings))
         for text, finding in zip(shown, findings, strict=False):
             assert finding["title"] in text and f"Do {finding['advice']}" in text
+            assert (f"Proof {finding['proof']}" in text) == (finding["proof"] is not None)
             assert (" to " in text.partition(finding["title"])[0]) == (
                 finding["between"] is not None
             )
-        look.page.locator(".worst button").click()
-        assert look.page.evaluate("() => document.activeElement.id") == "findings"
 
 
 def test_without_io_nothing_is_drawn(chromium: Browser, tmp_path: Path) -> None:

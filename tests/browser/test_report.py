@@ -1,5 +1,6 @@
 """A report is one file: opened from disk without a network, whole, within its size, and it says what it left out."""
 
+import re
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +10,7 @@ import pytest
 from harness import browser, paths
 from harness.browser import Look
 from harness.planted import Planted
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Locator
 
 MOST = 5_000_000
 SCREENS = ("overview", "heat", "timeline", "call", "layers", "files", "servers", "latency")
@@ -61,6 +62,61 @@ def test_a_report_of_a_kernel_is_whole(chromium: Browser, kernel_report: tuple[P
             look.settle()
             assert "Not in this report" not in look.text()
             assert "Down the layers" in look.text()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_without_scripts_the_first_screen_is_there(
+    chromium: Browser, kernel_report: tuple[Path, str], scheme: str
+) -> None:
+    """Bars, verdict and what to do, on a screen and on a telephone; nothing but the tables behind it."""
+    path, _ = kernel_report
+    with opened(chromium, path) as look:
+        verdict, titles = look.text(".verdict"), look.page.locator(".worst h3").all_inner_texts()
+        assert look.page.locator(".first").count() == 0, "the page has drawn itself in its place"
+    context = {"java_script_enabled": False, "color_scheme": scheme, "offline": True}
+    for width in (1280, 390):
+        with browser.looking(chromium, viewport={"width": width, "height": 800}, **context) as look:
+            look.page.goto(path.as_uri())
+            first = look.page.locator(".first").first
+            assert verdict in first.inner_text()
+            assert first.locator("h3").all_inner_texts() == titles[:3]
+            assert first.locator("svg.split").count() == 2
+            _pictures(first, width)
+            assert first.locator(".verdict").bounding_box()["y"] < 800  # type: ignore[index]
+            assert first.locator("svg.split").first.bounding_box()["width"] > 0.8 * width  # type: ignore[index]
+            wide = look.page.locator("body").evaluate(
+                "one => one.ownerDocument.documentElement.scrollWidth"
+            )
+            assert wide <= width
+    bare = path.with_name(f"bare-{scheme}.html")
+    text = path.read_text(encoding="utf-8")
+    bare.write_text(
+        re.sub(r"<script type=.module.*?</script>", "", text, flags=re.DOTALL), encoding="utf-8"
+    )
+    with browser.looking(chromium, offline=True, color_scheme=scheme) as look:
+        look.page.goto(bare.as_uri())
+        assert look.page.locator(".first").count() == 1
+        assert look.violations() == []
+
+
+def _pictures(first: Locator, width: int) -> None:
+    """The heat map and the strips are drawn, in colours of the theme, with their axes in words."""
+    figures = first.locator("figure")
+    assert figures.count() == 2
+    for figure, kind in ((figures.nth(0), "heat"), (figures.nth(1), "layer")):
+        plot = figure.locator("[role=img]")
+        assert plot.bounding_box()["width"] > 0.5 * width  # type: ignore[index]
+        assert "time since the start of the run" in plot.text_content()  # type: ignore[operator]
+        names = figure.locator(".names text").all_text_contents()
+        assert {name.split()[1] for name in names} == {"0", "1", "2", "3"}
+        shapes = plot.locator(f"path[class*={kind}-]")
+        assert shapes.count() >= 4
+        box = shapes.first.bounding_box()
+        assert box and box["width"] > 1
+        ink, ground = shapes.first.evaluate(
+            "one => [getComputedStyle(one).color, getComputedStyle(document.body).backgroundColor]"
+        )
+        assert ink not in (ground, "rgb(0, 0, 0)")
 
 
 @pytest.mark.full
