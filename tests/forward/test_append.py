@@ -182,13 +182,16 @@ def test_appends_that_come_after_a_truncation_lie_behind_it(tmp_path: Path) -> N
         waiting = slow.send("write", held, flags=PULL)
         slow.frame()
         cut = other.send("setattr", request("setattr", [handle, 8, 0, 0, 0, 0, 0, 0, 0, 0], shared))
+        other.status()  # answered at once, behind what was sent before it: it has come
         records = [client.send("append", request("append", [handle, 10], shared) + b"%010d" % step)
                    for step in range(5)]  # fmt: skip
+        client.status()
         second = other.send(
             "setattr", request("setattr", [handle, 8, 0, 0, 0, 25, 0, 0, 0, 0], shared)
         )
+        other.status()
         last = client.send("append", request("append", [handle, 4], shared) + b"last")
-        client.status()  # all have come
+        client.status()
         part = Frame(4, OPS["write"], slow.id, waiting, body=pack("Q", [0]) + b"y" * 100)
         slow.socket.sendall(part.encode())
         slow.reply(waiting)
