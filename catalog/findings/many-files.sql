@@ -1,12 +1,14 @@
 -- title:  Many files: more time with names than they are worth
 -- layer:  posix
 -- limit:  a process handles 16 files or more whose names differ by numbers; fewer are usual
--- says:   {path}: {files:count} files, {calls_made:count} opens, closes, stats, removals and the like by {who}; {seconds:seconds} of the slowest
--- lost:   that time of the slowest process, less its longest call and one file's share of the rest
+-- says:   {path}: {files:count} files, {calls_made:count} opens, closes, stats, removals and the like by {who}; {seconds:seconds} of the slowest[,
+--   and {apart:seconds} for {accesses:count} accesses that are small because the files are]
+-- lost:   that time of the slowest process, less its longest call and one file's share of the rest; and of its small accesses what is left
+--   when those of each file are joined (small_accesses()), less the same bytes in large pieces of one file
 -- sure:   0.7
 -- fix:    one file for many records (HDF5, a container), opened once; look names up once, not before each use
 -- needs:  counters
--- causes: names
+-- causes: names, requests
 -- seen:   Chang, Jin, Bauer 2016 (ATHENA-C); Carns et al. 2011 (Darshan)
 with process as (
 	select
@@ -18,6 +20,17 @@ with process as (
 	group by p.place, c.process
 	having files >= 16
 ),
+-- What is one access of each file would be one of many files.
+small as (
+	select path, process, sum(n) as n, sum(lost) as lost
+	from (
+		select path, process, what, sum(least) as n, sum(latency * least) - max(latency) * ceil(sum(bytes) / max(piece)) as lost
+		from small_accesses()
+		group by path, process, what
+	)
+	where lost > 0
+	group by path, process
+),
 example as (
 	select p.place as path, max_by(c.id, c.duration, 8) as calls
 	from calls as c join places() as p using (file)
@@ -27,10 +40,12 @@ example as (
 select
 	path,
 	max(files) as files,
-	sum(n)::hugeint as calls_made,
+	sum(process.n)::hugeint as calls_made,
 	if(count(*) = 1, 'one process', format('{} processes', count(*))) as who,
 	max(seconds) as seconds,
+	nullif(max(s.lost), 0) as apart,
+	sum(s.n)::hugeint as accesses,
 	any_value(calls) as calls,
-	max((seconds - longest) * (1 - 1 / files)) as lost
-from process left join example using (path)
+	max((seconds - longest) * (1 - 1 / files) + coalesce(s.lost, 0)) as lost
+from process left join small as s using (path, process) left join example using (path)
 group by path

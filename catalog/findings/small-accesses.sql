@@ -1,29 +1,22 @@
 -- title:  Small accesses, one after the other
 -- layer:  posix
 -- limit:  the program's own accesses smaller than `half` (store_costs(); 64 KiB where it is not known): mostly latency. Each is at or behind the end of the
---   one before, so they can be joined
+--   one before in its file, so they can be joined
 -- says:   {path}: {n:count} {what}s of {size:size} on average by {who}; each waits {latency:seconds} and moves its
 --   bytes in {moving:seconds}
--- lost:   the slowest thread's accesses, less the same bytes in pieces of nine times `half`, at most 16 MiB. Accesses count at
---   most at the store's cost
+-- lost:   the slowest thread's accesses, less the same bytes in pieces of nine times `half`, at most 16 MiB, one or more of each file.
+--   Accesses count at most at the store's cost
 -- sure:   0.9
 -- fix:    gather them in a buffer and {what} pieces of {piece:size}{together}
 -- needs:  counters
 -- causes: requests, contention, unexplained, transfer
 -- seen:   Carns et al. 2011 (Darshan); Hockney 1994 for the size at which half of the rate is reached
-with small as (
-	select
-		p.place as path, a.kind as what, a.process, a.stream, a.n, a.bytes, a.time, a.worst, a.longest, s.latency, s.per_byte, s.learnt,
-		least(coalesce(9 * s.half, 16777216), 16777216) as piece
-	from accesses() as a join store_costs() as s using (file, kind) join places() as p using (file)
-	where a.own and a.layer = 'posix' and coalesce(a.place, 'on') <> 'back' and a.bytes / a.n < coalesce(s.half, 65536)
-),
-thread as (
+with thread as (
 	select
 		path, what, process, stream, sum(n) as n, sum(bytes) as bytes, max(piece) as piece, max(latency) as latency, max(per_byte) as per_byte,
-		max_by(worst, longest, 8) as worst, max(longest) as longest, bool_and(learnt = 'sizes') as fitted,
-		sum(least(time / 1e9, n * latency + bytes * per_byte)) - sum(bytes * per_byte) - max(latency) * ceil(sum(bytes) / max(piece)) as lost
-	from small
+		flatten(max_by(worst, longest, 8))[:8] as worst, max(longest) as longest, bool_and(fitted) as fitted,
+		sum(greatest(0, cost - bytes * per_byte - latency * least)) as lost
+	from small_accesses()
 	group by path, what, process, stream
 )
 select

@@ -94,6 +94,46 @@ def test_less_than_a_page_bounds_the_latency_and_a_large_size_alone_says_nothing
     assert not cost(tmp_path / "large", calls_of([65536] * 100), "a")
 
 
+def on_a_disk(tmp_path: Path, calls: list[dict[str, Any]], *paths: str) -> Asked:
+    disk = REGULAR | {"file_system": "ext4", "mount": "/"}
+    return asked(
+        tmp_path, calls, [{"file": n, "path": path} | disk for n, path in enumerate(paths)]
+    )
+
+
+def test_of_one_size_what_no_rate_explains_is_latency(tmp_path: Path) -> None:
+    """The store's slowest rate gives the bytes' part; quick files elsewhere on it do not say what is slow here."""
+    slow = calls_of([16384] * 100, kind="read")
+    quick = [
+        row | {"duration": 1000 + row["bytes"] // 10}
+        for row in calls_of([100, 10_000] * 50, 2, 1, "read")
+    ]
+    rows = table(on_a_disk(tmp_path, slow + quick, "/a/f", "/b/f"), "store_costs")
+    here, elsewhere = sorted(rows, key=lambda row: row["file"])
+    assert (here["learnt"], elsewhere["learnt"]) == ("rate", "sizes")
+    assert 0.5 * LATENCY < here["latency"] < 1.1 * LATENCY
+    assert elsewhere["latency"] < 0.1 * LATENCY
+
+
+def test_a_file_is_shared_by_processes_that_have_it_at_the_same_time(tmp_path: Path) -> None:
+    calls = calls_of([4096] * 10)
+    last = calls[-1]["start"]
+    behind = [row | {"process": 1, "start": row["start"] + 2 * last} for row in calls]
+    beside = [row | {"process": 1, "file": 1} for row in calls]
+    both = calls + behind + [row | {"file": 1} for row in calls] + beside
+    assert table(on_a_disk(tmp_path, both, "/a/f", "/a/g"), "shared_files") == [{"file": 1}]
+
+
+def test_accesses_of_one_file_can_be_joined_each_pass_over_it_by_itself(tmp_path: Path) -> None:
+    twice = calls_of([1024] * 100) + calls_of([1024] * 100, 2)
+    once = [calls_of([1024], n, n)[0] for n in range(1, 11)]
+    names = [f"/a/f.{n}" for n in range(11)]
+    rows = table(on_a_disk(tmp_path, twice + once, *names), "small_accesses")
+    (both,) = (row for row in rows if row["file"] == 0)
+    assert both["least"] == pytest.approx(2 * math.ceil(100 * 1024 / both["piece"]), rel=0.01)
+    assert [row["least"] for row in rows if row["file"]] == [1] * 10
+
+
 def test_a_few_sizes_below_a_page_that_stalled_say_nothing_of_bytes(tmp_path: Path) -> None:
     calls = calls_of([64] * 500 + [40, 224, 544])
     for call in calls[-3:]:

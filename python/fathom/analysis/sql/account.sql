@@ -158,7 +158,7 @@ where kind in ('sync', 'write') and is_system(layer) and file is not null
 group by file
 having sum(time) filter (kind = 'sync') = 0 and 4 * sum(calls) filter (kind = 'sync') >= sum(calls) filter (kind = 'write');
 
--- What a byte costs in this run: large accesses to files that one process moves, the quicker quarter of what processes saw. Columns:
+-- What a byte costs in this run: large accesses to files that one process has at a time, the quicker quarter of what processes saw. Columns:
 -- directory, kind, per_byte (seconds), n (accesses).
 create or replace macro account_bytes() as table
 select directory, kind, quantile_cont(each, 0.25) as per_byte, sum(n) as n
@@ -167,20 +167,17 @@ from (
 		p.directory, a.kind, a.process, sum(a.n) as n,
 		exp(sum(a.log_time) / sum(a.n)) / 1e9 / (sum(a.bytes) / sum(a.n)::double) as each
 	from accesses() as a join places() as p using (file)
-	where a.bin >= 18 and a.file not in (select file from accesses() group by file having count(distinct process) > 1)
+	where a.bin >= 18 and a.file not in (from shared_files())
 	group by all
 )
 group by directory, kind;
 
--- What a request costs in this run beyond its bytes. Columns: file, kind, latency (seconds), alone (one process has the file to itself;
--- else others may have been in its way), sizes (told by accesses of several sizes).
+-- What a request costs in this run beyond its bytes. Columns: file, kind, latency (seconds), alone (one process has the file at a time;
+-- else others may have been in its way), sizes (told by accesses of several sizes), bound (it may well be more).
 create or replace macro account_requests() as table
-with alone as (
-	select file from accesses() group by file having count(distinct process) = 1
-)
-select s.file, s.kind, s.latency, alone.file is not null as alone, s.learnt = 'sizes' as sizes
-from store_costs() as s left join alone using (file)
-where s.latency > 0 and (alone.file is not null or s.learnt = 'sizes') and (s.kind = 'read' or s.file not in (from account_silent()));
+select s.file, s.kind, s.latency, b.file is null as alone, s.learnt = 'sizes' as sizes, s.learnt = 'rate' as bound
+from store_costs() as s left join shared_files() as b using (file)
+where s.latency > 0 and (b.file is null or s.learnt = 'sizes') and (s.kind = 'read' or s.file not in (from account_silent()));
 
 -- What accesses cost in this run, of each mount and direction where it shows what a byte costs: what other runs of the site may go by.
 -- Columns: file_system, mount, kind, per_byte, request (seconds; null: not shown).
@@ -224,7 +221,7 @@ store as (
 )
 select
 	s.file, s.direction as kind,
-	if(small.alone, small.latency, least(coalesce(site.request, small.latency, sqrt(s.cached_low * s.server_high)), s.server_high)) as request,
+	if(small.alone and not small.bound, small.latency, least(coalesce(site.request, small.latency, sqrt(s.cached_low * s.server_high)), s.server_high)) as request,
 	least(coalesce(large.per_byte, site.per_byte, 1 / sqrt(s.rate_low * s.rate_high)), 1 / s.rate_low) as per_byte,
 	case
 		when large.per_byte is null and site.per_byte is not null then least(site.per_byte_best, 1 / s.rate_low)
@@ -261,7 +258,7 @@ asked as (
 	select file, direction(kind, op) as way, sum(bytes)::double as bytes from functions where own and direction(kind, op) is not null group by all
 ),
 moved as (
-	select file, way, sum(bytes)::double as bytes, count(distinct process) as processes
+	select file, way, sum(bytes)::double as bytes
 	from storage
 	where way is not null and not of_names and coalesce(enclosing_layer, '') not in ('stdio', 'posix', 'aio', 'dfs')
 	group by all
@@ -273,8 +270,7 @@ priced as (
 		s.bytes::double as bytes,
 		-- Reads that a library makes to write are asked for by nobody.
 		least(1, case when coalesce(a.bytes, 0) > 0 then a.bytes / nullif(m.bytes, 0) when s.own or s.enclosing_layer is null then 1 else 0 end) as needed,
-		m.processes, r.request, r.per_byte,
-		s.file in (from account_silent()) as synced
+		r.request, r.per_byte, s.file in (from shared_files()) as shared, s.file in (from account_silent()) as synced
 	from storage as s left join asked as a using (file, way) left join moved as m using (file, way)
 		left join account_references() as r on r.file = s.file and r.kind = s.way
 ),
@@ -308,7 +304,7 @@ cells as (
 		process, layer, op, kind, file, enclosing_layer, enclosing,
 		unnest([
 			'transfer', 'needless', 'requests',
-			case when synced and way = 'write' then 'sync' when processes > 1 then 'contention' else 'unexplained' end
+			case when synced and way = 'write' then 'sync' when shared then 'contention' else 'unexplained' end
 		]) as cause,
 		unnest([transfer, needless, requests, others]) as seconds
 	from parts

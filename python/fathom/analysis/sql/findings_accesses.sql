@@ -111,9 +111,11 @@ from counted;
 --	sizes       accesses of this direction to files of the directory, whose sizes differ by 4 and more; of those below a page only a
 --	            line no steeper than `page` allows: a steeper one is a few of rare sizes that lost their processor
 --	direction   only one size there; the cost of a byte as in the other direction, the rest is latency
---	system      the file system's other directories
+--	system      the file system's other directories; where they were twice as quick and more, only if nothing below holds
 --	page        only sizes below 4,096 bytes: the kernel moves whole pages, so the bytes cost at most what a page's take;
 --	            the latency is then a lower bound
+--	rate        only one size there, and it takes twice as long and more than its bytes do at the slowest rate of such a file system
+--	            (stores()); what is beyond that rate is latency, a lower bound
 -- Null where nothing of that is there. Time in which ranks waited for one another at the store is part of it: that is what an
 -- access costs under this run's load. Columns: file, kind, latency (seconds), per_byte (seconds), half (bytes at
 -- which both weigh the same: smaller ones are mostly latency), learnt.
@@ -166,7 +168,7 @@ fit as (
 ),
 known as (
 	select
-		here.name as directory, here.kind,
+		here.name as directory, here.kind, here.mean_size, here.mean_time,
 		case
 			when here.latency is not null then {'latency': here.latency, 'per_byte': here.per_byte, 'learnt': 'sizes'}
 			when other.latency is not null then {
@@ -179,18 +181,43 @@ known as (
 	from fit as here left join fit as other on not other.whole and here.name = other.name and here.kind <> other.kind
 	where not here.whole
 ),
+type as (
+	select file_system, store_of(file_system) as store from (select distinct file_system from files)
+),
+slowest as (
+	select f.file, s.direction as kind, 1 / s.rate_low as per_byte
+	from files as f join type as t on t.file_system is not distinct from f.file_system join stores() as s using (store)
+),
 cost as (
 	select
 		p.file, k.kind,
+		case when fit.latency is not null then {'latency': fit.latency, 'per_byte': fit.per_byte, 'learnt': 'system'} end as of_system,
 		coalesce(
-			of_directory, case when fit.latency is not null then {'latency': fit.latency, 'per_byte': fit.per_byte, 'learnt': 'system'} end, of_page
+			of_directory,
+			case when k.mean_time <= 2 * (fit.latency + k.mean_size * fit.per_byte) then of_system end,
+			of_page,
+			case when k.mean_time >= 2 * k.mean_size * s.per_byte then {
+				'latency': k.mean_time - k.mean_size * s.per_byte, 'per_byte': s.per_byte, 'learnt': 'rate'
+			} end,
+			of_system
 		) as c
 	from known as k join places() as p using (directory)
-	left join fit on fit.whole and fit.name = p.system and fit.kind = k.kind
+	left join fit on fit.whole and fit.name = p.system and fit.kind = k.kind left join slowest as s on s.file = p.file and s.kind = k.kind
 )
 select file, kind, c.latency, c.per_byte, c.latency / nullif(c.per_byte, 0) as half, c.learnt
 from cost
 where c is not null;
+
+-- Files that several processes read and wrote at the same time: from its first access to its last each has the file.
+create or replace macro shared_files() as table
+with each as (
+	select file, process, min(coalesce(first, 0)) as first, max(coalesce(last, 9223372036854775807)) as last from accesses() group by file, process
+)
+select distinct file
+from (
+	select file, first < max(last) over (partition by file order by first, process rows between unbounded preceding and 1 preceding) as beside from each
+)
+where beside;
 
 -- What an access costs: store_costs(), and where that has learnt nothing (all accesses of one size) the mean, all of it as cost
 -- of bytes: then what fewer accesses would win is not counted. Columns: file, kind, latency, per_byte (seconds), half (bytes).
@@ -203,6 +230,27 @@ with mean as (
 )
 select p.file, m.kind, coalesce(s.latency, 0) as latency, coalesce(s.per_byte, m.per_byte) as per_byte, s.half
 from places() as p join mean as m using (directory) left join store_costs() as s on s.file = p.file and s.kind = m.kind;
+
+-- The program's own accesses that are mostly latency: smaller than `half` (store_costs(); 64 KiB where it is not known), each at or behind the
+-- end of the one before. Of each thread and file: n, bytes, cost (seconds that accesses of these sizes take on this store, at most what they
+-- took), piece (bytes of an access that is mostly transfer, at most 16 MiB), least (accesses that are left when those of one file are joined:
+-- each pass over it takes one for each piece), worst (`calls.id` of the longest), fitted (the costs are told by sizes). Columns: path (place),
+-- file, what (read, write), process, stream, and these.
+create or replace macro small_accesses() as table
+with small as (
+	select
+		p.place as path, a.*, s.latency, s.per_byte, s.learnt = 'sizes' as fitted, least(coalesce(9 * s.half, 16777216), 16777216) as piece
+	from accesses() as a join store_costs() as s using (file, kind) join places() as p using (file)
+	where a.own and a.layer = 'posix' and coalesce(a.place, 'on') <> 'back' and a.bytes / a.n < coalesce(s.half, 65536)
+)
+select
+	path, file, kind as what, process, stream, sum(n) as n, sum(bytes) as bytes, max(latency) as latency, max(per_byte) as per_byte, max(piece) as piece,
+	sum(least(time / 1e9, n * latency + bytes * per_byte)) as cost,
+	least(sum(bytes), coalesce(max(highest) - min(lowest), sum(bytes))) as extent,
+	sum(bytes) / extent * ceil(extent / max(piece)) as least,
+	max_by(worst, longest, 8) as worst, max(longest) as longest, bool_and(fitted) as fitted
+from small
+group by path, file, kind, process, stream;
 
 -- What accesses of a kind cost beside others of the same directory, direction and size: the typical cost (geometric mean) of those that lie
 -- as one wants. Columns: directory, kind, bin, on_end (seconds of an access that begins where the one before ended), on_page
