@@ -12,7 +12,7 @@
 -- seen:   Chang, Jin, Bauer 2016 (ATHENA-C); Carns et al. 2011 (Darshan)
 with process as (
 	select
-		p.place as path, c.process, count(distinct p.file) filter (c.calls > c.errors) as files, sum(c.calls) as n, sum(c.time) / 1e9 as seconds,
+		p.place as path, c.process, count(distinct p.path) filter (c.calls > c.errors) as files, sum(c.calls) as n, sum(c.time) / 1e9 as seconds,
 		max(c.longest) / 1e9 as longest
 	from counters as c join places() as p using (file)
 	where c.layer in ('posix', 'stdio') and c.kind in ('open', 'close', 'meta')
