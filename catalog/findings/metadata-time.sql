@@ -1,21 +1,21 @@
 -- title:  HDF5 is busy with metadata
 -- layer:  hdf5
--- limit:  metadata take a process longer than the raw data of the same file: its objects are too small. Ten accesses that each
---   file takes anyway are left out
--- says:   {path}: {n:count} {what}s of metadata, {size:size} on average, took {seconds:seconds} of one process; its raw data
---   {raw:seconds}
--- lost:   those accesses of the slowest process and its raw data's. Less the same bytes in pieces of 1 MiB, and ten accesses, at
---   the store's cost
+-- limit:  metadata take a process longer than the raw data of the same file, in all or in one direction: its objects are too small. Ten accesses
+--   and ten calls that each file takes anyway are left out
+-- says:   {path}: {calls_made:count} opens, closes and the like of groups, datasets and attributes took one process {names:seconds}[, {n:count} accesses of
+--   metadata, {size:size} on average, {seconds:seconds}]; its raw data {raw:seconds}
+-- lost:   those calls of the slowest process, and its accesses of metadata and raw data less the same bytes in pieces of 1 MiB, at the store's cost
 -- sure:   0.6
 -- fix:    fewer and larger objects (one dataset of many rows, attributes in one compound). Or metadata in pages:
 --   H5Pset_file_space_strategy(PAGE) with H5Pset_page_buffer_size (serial). When all ranks read it: H5Pset_all_coll_metadata_ops
 -- knob:   file_space_strategy, page_buffer_size, meta_block_size, all_coll_metadata_ops
+-- needs:  counters
 -- causes: names, needless, requests, transfer, contention, unexplained, sync
 -- seen:   HDF5 User's Guide, metadata caching; Latham et al., volume reads: HDF5 made many small metadata reads
 with shared as (
 	select file from driver_transfers() where not raw and kind = 'write' group by file having count(distinct process) > 1
 ),
-process as (
+direction as (
 	select
 		file, kind, process, sum(moves) filter (not raw) as n, sum(bytes) filter (not raw) as bytes, sum(bytes) as all_bytes,
 		coalesce(sum(time) filter (not raw), 0) / 1e9 as seconds, coalesce(sum(time) filter (raw), 0) / 1e9 as raw,
@@ -23,17 +23,45 @@ process as (
 	from driver_transfers()
 	where kind = 'read' or file not in (from shared)
 	group by file, kind, process
+),
+accesses as (
+	select
+		d.file, d.process, sum(d.n) as n, sum(d.bytes) as bytes, sum(d.seconds) as seconds, sum(d.raw) as raw, flatten(max_by(d.calls, d.seconds, 2)) as calls,
+		sum(greatest(0, d.seconds * (1 - least(1, 10 / d.n)) + d.raw - ceil(d.all_bytes / 1048576) * s.latency - d.all_bytes * s.per_byte))
+			filter (d.n > 10 and d.seconds > d.raw) as lost
+	from direction as d join access_costs() as s using (file, kind)
+	group by d.file, d.process
+),
+-- What the library itself takes for its objects, without what it reads and writes for it.
+library as (
+	select file, process, sum(time) / 1e9 as seconds from account() where cause = 'names' and layer = 'hdf5' and file is not null group by file, process
+),
+made as (
+	select
+		file, process, sum(calls - errors) filter (kind in ('open', 'close', 'meta')) as n,
+		coalesce(sum(time) filter (kind in ('read', 'write')), 0) / 1e9 as data, max(longest) filter (kind in ('open', 'close', 'meta')) / 1e9 as longest
+	from own_counters()
+	where layer = 'hdf5' and file is not null
+	group by file, process
+),
+process as (
+	select
+		file, process, coalesce(m.n, 0) as calls_made, coalesce(l.seconds, 0) as names, a.n, a.bytes, a.seconds, coalesce(a.raw, m.data, 0) as raw, a.calls,
+		coalesce(a.lost, 0)
+			+ if(names + coalesce(a.seconds, 0) > raw, greatest(0, names - coalesce(m.longest, 0)) * (1 - least(1, 10 / nullif(calls_made, 0))), 0) as lost
+	from made as m left join library as l using (file, process) full join accesses as a using (file, process)
 )
 select
 	p.place as path,
-	m.kind as what,
+	list(m.file) as cell_files,
+	sum(m.calls_made)::hugeint as calls_made,
+	max_by(m.names, m.lost) as names,
 	sum(m.n)::hugeint as n,
 	sum(m.bytes) / sum(m.n) as size,
-	max(m.seconds) as seconds,
-	max_by(m.raw, m.seconds) as raw,
-	flatten(max_by(m.calls, m.seconds, 2)) as calls,
-	max(m.seconds * (1 - least(1, 10 / m.n)) + m.raw - ceil(m.all_bytes / 1048576) * s.latency - m.all_bytes * s.per_byte) as lost
-from process as m join places() as p using (file) join access_costs() as s on s.file = m.file and s.kind = m.kind
-where m.n > 10 and m.seconds > m.raw
-group by p.place, m.kind
-having lost > 0
+	max_by(m.seconds, m.lost) as seconds,
+	max_by(m.raw, m.lost) as raw,
+	coalesce(flatten(max_by(m.calls, m.lost, 2)), []) as calls,
+	max(m.lost) as lost
+from process as m join places() as p using (file)
+where m.lost > 0
+group by p.place

@@ -14,7 +14,7 @@ with op as (
 		p.place as path, p.path as name, c.process, c.kind, list(distinct p.file) as files, sum(c.calls - c.errors) as calls, sum(c.time) / 1e9 as seconds,
 		(sum(c.time) - max(c.longest)) / 1e9 as lost
 	from counters as c join places() as p using (file)
-	where c.layer in ('posix', 'stdio') and (c.kind in ('open', 'close') or c.op in ('unlink', 'remove'))
+	where c.layer in ('posix', 'stdio') and (c.kind in ('open', 'close') or c.op in ('unlink', 'unlinkat', 'remove'))
 	group by p.place, p.path, c.process, c.kind, c.layer, c.op, c.enclosing_layer, c.enclosing, c.thread_class
 ),
 each as (
