@@ -9,29 +9,40 @@
 -- sure:   0.6
 -- fix:    pread and pwrite, which take the offset and leave the position alone, without the lock; or a descriptor of its own for each
 -- seen:   POSIX.1-2017, 2.9.7; Linux 3.14 locks the position for each read and write
-with position as (
-	select o.object, o.file, o.descriptor, if(o.inherited, coalesce(p.parent, o.process), o.process) as holder
+with opened as (
+	select o.object, o.process, p.parent, o.file, o.descriptor, coalesce(o.inherited, false) as inherited
 	from objects as o join processes as p using (process)
 	where o.class = 'descriptor' and o.descriptor is not null
 ),
+-- A number that is free is given again: what one open made is one position, and what a child has of it by fork.
+forked as (
+	select o.object, max(p.object) as opened
+	from opened as o join opened as p on p.process = o.parent and p.descriptor = o.descriptor and p.file = o.file
+	where o.inherited
+	group by o.object
+),
+position as (
+	select o.object, o.file, if(o.inherited, {'of': o.parent, 'opened': coalesce(f.opened, -1)}, {'of': o.process, 'opened': o.object::bigint}) as position
+	from opened as o left join forked as f using (object)
+),
 moving as (
 	select
-		o.file, o.holder, o.descriptor, c.id, c.process, c.stream, c.start, c.duration, c.kind = 'seek' as seeks
+		o.file, o.position, c.id, c.process, c.stream, c.start, c.duration, c.kind = 'seek' as seeks
 	from calls as c join position as o using (object)
 	where exists (from counters where layer = 'posix' and op = 'lseek' and is_outermost(enclosing_layer, enclosing))
 		and c.layer = 'posix' and c.error = 0 and c.op in ('lseek', 'read', 'write', 'readv', 'writev') and is_outermost_call(depth, parent)
 ),
 several as (
-	select file, holder, descriptor from moving where seeks group by file, holder, descriptor having count(distinct stream) > 1
+	select file, position from moving where seeks group by file, position having count(distinct stream) > 1
 ),
 placed as (
 	select
 		*,
 		lag(seeks) over own as after_seek,
 		lag(start) over own as began,
-		lag(stream) over (partition by file, holder, descriptor order by start) as last_by
-	from moving semi join several using (file, holder, descriptor)
-	window own as (partition by file, holder, descriptor, stream order by start)
+		lag(stream) over (partition by file, position order by start) as last_by
+	from moving semi join several using (file, position)
+	window own as (partition by file, position, stream order by start)
 ),
 -- From a seek to the end of the access that it was for.
 used as (
@@ -40,15 +51,15 @@ used as (
 stretch as (
 	select *, greatest(0, until - greatest(since, coalesce(max(until) over before, since))) as added
 	from used
-	window before as (partition by file, holder, descriptor order by since rows between unbounded preceding and 1 preceding)
+	window before as (partition by file, position order by since rows between unbounded preceding and 1 preceding)
 ),
 thread as (
 	select
-		file, holder, descriptor, process, stream, count(*) as n, count(*) filter (after_seek) as seeks,
+		file, position, process, stream, count(*) as n, count(*) filter (after_seek) as seeks,
 		count(*) filter (after_seek and last_by <> stream) as raced, sum(added) / 1e9 as seconds, sum(duration) / 1e9 as own,
 		max_by(id, duration, 4) as worst
 	from stretch
-	group by file, holder, descriptor, process, stream
+	group by file, position, process, stream
 ),
 one as (
 	select
@@ -56,7 +67,7 @@ one as (
 		sum(seconds) as seconds, max(own) as own, list_slice(flatten(list(worst)), 1, 8) as calls
 	from thread
 	where seeks > 0
-	group by file, holder, descriptor
+	group by file, position
 )
 select
 	p.place as path,
