@@ -1,6 +1,7 @@
 -- title:  Bulk data through C streams
 -- layer:  stdio
--- limit:  a stream carries a MiB and more, and large accesses would be faster at the store's cost
+-- limit:  a stream carries a MiB and more in calls that are smaller than a large access, and large ones would be faster at the store's cost. What is
+--   larger a stream passes on as it is; its buffer gathers a page
 -- says:   {path}: {size:size} by {who} through C streams, {each:size} a call: {seconds:seconds} of the slowest, in large accesses {other:seconds}
 -- lost:   the slowest thread's calls, less the same bytes in pieces of which a tenth is latency, at most 16 MiB
 -- sure:   0.8
@@ -14,7 +15,7 @@ with thread as (
 		max(least(coalesce(9 * s.half, 16777216), 16777216)) as piece, max(s.latency) as latency, max(s.per_byte) as per_byte,
 		max_by(a.worst, a.longest, 8) as worst
 	from accesses() as a join places() as p using (file) join store_costs() as s using (file, kind)
-	where a.layer = 'stdio'
+	where a.layer = 'stdio' and a.bytes / a.n < least(coalesce(9 * s.half, 16777216), 16777216)
 	group by p.place, a.kind, a.process, a.stream
 ),
 -- Also where nothing is lost the time is what it took.
@@ -34,4 +35,4 @@ select
 	max(seconds - other) as lost
 from costed
 group by path, what
-having sum(bytes) >= 1048576
+having sum(bytes) >= 1048576 and max(piece) > 4096

@@ -219,6 +219,31 @@ def test_ranks_that_follow_each_other_share_nothing(tmp_path: Path) -> None:
     assert made(tmp_path, [], processes=ranks).sql("from account_crowded()").num_rows == 0
 
 
+@pytest.mark.parametrize(
+    ("waited", "threads", "inside"),
+    [
+        (80, [100], 40),  # 40 ms were outside of I/O calls: the other 40 were inside
+        (80, [100, 2], 40),  # another thread that sleeps
+        (80, [100, 100], 0),  # whose waiting that was is not known
+        (40, [100], 0),  # it may have been outside
+        (None, [100], 0),
+    ],
+)
+def test_io_that_waits_for_a_processor(
+    tmp_path: Path, waited: int | None, threads: list[int], inside: int
+) -> None:
+    """A process of 100 ms, of which 60 ms are I/O: 45 ms in syncs, 15 ms in opens."""
+    process = {"start": 0, "stop": 100 * MS, "processor_time": 10 * MS}
+    process["processor_wait"] = None if waited is None else waited * MS
+    counters = [row("posix", "fsync", "sync", 45), row("posix", "open", "open", 15)]
+    streams = [{"process": 0, "stream": n, "events": events} for n, events in enumerate(threads)]
+    run = made(tmp_path, counters, processes=[process], streams=streams)
+    cells = {cause: ms for cause, ms in causes(run).items() if ms}
+    left = 1 - inside / 60
+    wanted = {"processor": inside, "sync": 45 * left, "names": 15 * left}
+    assert cells == pytest.approx({cause: ms for cause, ms in wanted.items() if ms})
+
+
 @pytest.mark.parametrize("width", [60, 80, 160])
 def test_the_bar_is_as_long_as_its_seconds(width: int) -> None:
     causes = {"sync": 0.5, "names": 0.25, "locks": 0.001}

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 #: Causes in the order in which they rule each other out -> what they are.
 CAUSES = {
-    "processor": "waiting for a processor, with ranks that share it",
+    "processor": "waiting for a processor",
     "start-up": "what the run-time does for itself",
     "waiting": "in a collective call, until the last rank came",
     "exchange": "ranks sent each other data inside the library",
