@@ -7,6 +7,8 @@ use std::io::Read;
 use std::os::fd::BorrowedFd;
 use std::os::unix::fs::FileExt;
 use std::sync::{Arc, Mutex, OnceLock};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use fathom_wire::number::limit;
 use fathom_wire::{Attr, Time};
@@ -25,6 +27,8 @@ const NAME: &str = "names";
 const RECORD: usize = 48;
 /// Seconds that somebody may come and ask again.
 const ASKED_FOR: i64 = 3600;
+/// The longest that a kernel has, and one more.
+const TICK: Duration = Duration::from_millis(20);
 
 /// What is known of a request of before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,10 +66,25 @@ impl Record {
 	}
 }
 
-/// The kernel dates files by this clock.
-fn now() -> (i64, u32) {
-	let now = clock_gettime(ClockId::RealtimeCoarse);
+fn clock(id: ClockId) -> (i64, u32) {
+	let now = clock_gettime(id);
 	(now.tv_sec, now.tv_nsec as u32)
+}
+
+/// The kernel dates no file that is made from now on earlier.
+fn now() -> (i64, u32) {
+	clock(ClockId::RealtimeCoarse)
+}
+
+/// A moment after all files that are there, and before all that are made after this. Since Linux 6.13 some files are dated
+/// to the nanosecond, others by ticks: the next tick is waited for.
+fn start() -> (i64, u32) {
+	let started = clock(ClockId::Realtime);
+	let until = Instant::now() + TICK;
+	while now() <= started && Instant::now() < until {
+		sleep(Duration::from_millis(1));
+	}
+	started
 }
 
 /// Places for records.
@@ -105,7 +124,7 @@ pub struct Intents {
 
 impl Intents {
 	pub fn open(root: BorrowedFd<'_>) -> Result<Intents, Errno> {
-		let (mut bytes, started) = (Vec::new(), now());
+		let (mut bytes, started) = (Vec::new(), start());
 		let file = own_directory(&root, false).and_then(|own| own_file(&own, NAME, OFlags::RDWR));
 		if let Ok(mut file) = file {
 			let _ = file.read_to_end(&mut bytes);

@@ -1,0 +1,126 @@
+"""Programs that everybody uses, as they are: nothing is wrong with their I/O, and no finding says so."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import fathom
+import pytest
+from fathom.analysis import findings
+from fathom.analysis.sentence import sentence
+from harness import layouts, needs, paths
+
+#: Of a run's time.
+LITTLE = 0.02
+#: What else runs beside a test is none of the program's doing.
+OF_THE_MACHINE = {"busy-processors"}
+PYTHON = {
+    "imports": "import asyncio, json, sqlite3, xml.dom.minidom",
+    "sqlite": """
+import sqlite3
+base = sqlite3.connect("base")
+base.execute("create table t (n)")
+base.executemany("insert into t values (?)", ((n,) for n in range(100000)))
+base.commit()
+print(base.execute("select sum(n) from t").fetchone())""",
+    "csv": """
+import csv
+with open("table.csv", "w") as file:
+    csv.writer(file).writerows([n] * 10 for n in range(50000))
+print(sum(1 for _ in csv.reader(open("table.csv"))))""",
+    "json": """
+import json
+json.dump(list(range(300000)), open("list.json", "w"))
+print(len(json.load(open("list.json"))))""",
+    "pickle": """
+import os, pickle
+for step in range(5):
+    with open("state.new", "wb") as file:
+        pickle.dump(bytes(20_000_000), file)
+    os.replace("state.new", "state")""",
+    "numpy": """
+import numpy
+numpy.save("x.npy", numpy.zeros(5_000_000))
+print(numpy.load("x.npy").sum())""",
+    "h5py": """
+import h5py, numpy
+with h5py.File("x.h5", "w") as file:
+    file["whole"] = numpy.zeros((1000, 5000))
+    file.create_dataset("chunks", data=numpy.zeros((1000, 1000)), chunks=(100, 1000))
+print(h5py.File("x.h5")["whole"][:].sum())""",
+    "netcdf": """
+import netCDF4, numpy
+with netCDF4.Dataset("x.nc", "w") as file:
+    file.createDimension("t", None)
+    file.createDimension("x", 100000)
+    variable = file.createVariable("v", "f8", ("t", "x"))
+    for step in range(50):
+        variable[step] = numpy.zeros(100000)""",
+    "parquet": """
+import pyarrow, pyarrow.parquet
+pyarrow.parquet.write_table(pyarrow.table({"n": range(300000)}), "x.parquet")
+print(pyarrow.parquet.read_table("x.parquet").num_rows)""",
+}
+SHELL = {
+    "tar": "tar cf tree.tar tree",
+    "untar": "tar xf made.tar -C new",
+    "tar-gz": "tar czf tree.tgz tree",
+    "gzip": "gzip -k made.tar",
+    "git-clone": "git clone -q tree new/clone",
+    "git-log": "git -C tree log --stat",
+    "git-status": "git -C tree status",
+    "find": "find tree -name *.py",
+    "grep": "grep -rc import tree",
+    "copy": "cp -r tree new",
+    "remove": "rm -r tree",
+    "md5sum": "md5sum made.tar",
+    "sort": "sort -o sorted made.tar",
+    "dd": "dd if=/dev/zero of=zeros bs=1M count=100 status=none",
+    "diff": "diff -r tree twin",
+    "du": "du -s tree",
+}
+
+
+@pytest.fixture(scope="module")
+def ready(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A source tree under git, a copy and an archive of it."""
+    place = tmp_path_factory.mktemp("ready")
+    shutil.copytree(paths.ROOT / "python" / "fathom", place / "tree")
+    subprocess.run(["tar", "cf", "made.tar", "tree"], cwd=place, check=True)
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
+    for words in [*git, "init", "-q", "."], [*git, "add", "-A"], [*git, "commit", "-qm", "all"]:
+        subprocess.run(words, cwd=place / "tree", check=True)
+    shutil.copytree(place / "tree", place / "twin")
+    (place / "new").mkdir()
+    return place
+
+
+def wrong(run: Path) -> list[str]:
+    """Findings that claim more than a little, each with its seconds."""
+    opened = fathom.open(run)
+    seconds = opened.sql("select duration / 1e9 as s from runs")["s"][0].as_py()
+    concluded = findings.find(opened, findings.catalog())
+    assert not concluded.broken, concluded.broken
+    return [
+        f"{one.rule.name}: {one.lost} of {seconds} s: {sentence(one.rule.says, one.values)}"
+        for one in concluded.conclusions
+        if one.rule.name not in OF_THE_MACHINE and (one.lost is None or one.lost > LITTLE * seconds)
+    ]
+
+
+@pytest.mark.parametrize("name", [*SHELL, *PYTHON])
+def test_nothing_is_wrong_with(name: str, ready: Path, tmp_path: Path) -> None:
+    """On the disk that it was on, and had it been on a network's file system."""
+    place, run = tmp_path / "place", tmp_path / "run.fathom"
+    shutil.copytree(ready, place, symlinks=True)
+    command = SHELL[name].split() if name in SHELL else [sys.executable, "-c", PYTHON[name]]
+    needs.require([command[0]])
+    recorded = [str(paths.FATHOM), "run", "--no-show", "-o", str(run), "--", *command]
+    done = subprocess.run(recorded, cwd=place, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert not wrong(run)
+    layouts.mount(run, {str(place): "nfs4"})
+    assert not wrong(run)
