@@ -4,7 +4,7 @@
 -- says:   {path}: {files:count} files, {calls_made:count} opens, closes, stats, removals and the like by {who}; {seconds:seconds} of the slowest
 -- lost:   that time of the slowest process, less its longest call and one file's share of the rest
 -- sure:   0.7
--- fix:    one file for many records (HDF5, a container), opened once; look names up once, not before each use
+-- fix:    one file for many records (a container[hdf5: , a dataset][netcdf|pnetcdf: , a variable]), opened once. Look names up once, not before each use
 -- needs:  counters
 -- causes: names
 -- seen:   Chang, Jin, Bauer 2016 (ATHENA-C); Carns et al. 2011 (Darshan)
