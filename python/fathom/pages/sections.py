@@ -9,7 +9,7 @@ from fathom.analysis import Source, accesses, collectives, critical, part, rankl
 from fathom.analysis.breakdown import KEYS, breakdown
 from fathom.errors import UsageError, unknown
 from fathom.pages import collectives as shape
-from fathom.pages import coverage_footer, tree, tuned
+from fathom.pages import coverage_footer, loaders, tree, tuned
 from fathom.pages.part import Page, Part
 from fathom.text import numbers
 from fathom.text.column import Column
@@ -406,6 +406,10 @@ PARTS = (
         "MPI communication of the program (time: all ranks; least, most: of a rank)",
         "communication", COMMUNICATION,
     ),
+    Part(
+        "loaders", summary.loaders, "Workers, and who takes what they read (shares of the time that each lasted)",
+        "loader", loaders.COLUMNS, loaders.words,
+    ),
     Part("waits", summary.waits, "Threads and locks (summed over threads; no I/O)", "wait", WAITS),
     Part(
         "regions", summary.regions,
@@ -433,6 +437,12 @@ def check_keys(names: Sequence[str]) -> None:
         raise UsageError(f"'{alone[0]}' is a table of its own; together go {', '.join(KEYS)}")
     if len(set(names)) < len(names):
         raise UsageError(f"'{','.join(names)}' names a key twice")
+
+
+def words_by(page: Page, keys: Sequence[str]) -> Sequence[str]:
+    """What is said below such a table."""
+    words = BY[keys[0]].words if len(keys) == 1 and keys[0] in BY else None
+    return words(page) if words else ()
 
 
 def rows_by(source: Source, keys: Sequence[str]) -> tuple[tuple[Column, ...], pa.Table]:
