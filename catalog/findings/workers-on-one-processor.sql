@@ -6,8 +6,8 @@
 --   {waited:percent} of their time
 -- lost:   not known: time of computing, not of I/O
 -- sure:   0.8
--- fix:    give the job a processor for each worker (--cpus-per-task, --bind-to none, the container's limit)[python: . Or undo in the worker what a
---   library set: os.sched_setaffinity]
+-- fix:    give the job a processor for each worker (--cpus-per-task, --bind-to none, the container's limit)[python: . A library may have set
+--   it: os.sched_setaffinity undoes that]
 -- needs:  counters
 -- seen:   pytorch/pytorch#101850, ultralytics#11195: a library binds the process, and its workers with it
 select

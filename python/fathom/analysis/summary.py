@@ -297,6 +297,23 @@ def loaders(source: Source) -> pa.Table:
     return table
 
 
+def checkpoints(source: Source) -> pa.Table:
+    """State that is saved again and again, a row for files whose names differ in numbers only; from `calls`.
+
+    Columns: path; layer; writers, rounds; files, bytes (of a round); stall_seconds (of the main thread that spends
+    most in it, all rounds); others_seconds (another process waited meanwhile; null: no call tells); stripes (servers of
+    a round's files; null: not known); saves (of files), and of them renamed, synced, synced_first, emptied.
+    """
+    rows = source.sql("from checkpoints()")
+    table = rows.select(["place", "layer", "writers", "rounds", "files", "bytes"])
+    table = table.rename_columns({"place": "path"})
+    for name in ("stall", "others"):
+        table = table.append_column(f"{name}_seconds", seconds(rows[name]))
+    for name in ("stripes", "saves", "renamed", "synced", "synced_first", "emptied"):
+        table = table.append_column(name, rows[name])
+    return table
+
+
 def regions(source: Source) -> pa.Table:
     """One row per name of a region or mark of the program (fathom.h), the most time first.
 
