@@ -1,4 +1,4 @@
-"""State that is saved again and again is told from calls, in the forms of libraries: judged by what lies on the disk."""
+"""State that is saved again and again is told from calls, in the forms of libraries: by what lies on the disk."""
 
 from __future__ import annotations
 

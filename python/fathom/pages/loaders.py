@@ -9,7 +9,7 @@ from typing import Any
 from fathom.pages.part import Page
 from fathom.text import numbers
 from fathom.text.column import Column
-from fathom.text.tables import text
+from fathom.text.tables import columns, text, wrapped
 
 # From this share of its time on it is worth a sentence.
 MUCH = 0.5
@@ -51,18 +51,21 @@ def words(page: Page) -> list[str]:
         lines.append(
             "what they spent outside of calls is not known: nobody read their processor time"
         )
-    return [f"  {line}" for line in lines]
+    room = columns() - 4
+    return [
+        "\n    ".join([f"  {first}", *rest])
+        for first, *rest in (wrapped(line, room) for line in lines)
+    ]
 
 
 def _about(rows: list[dict[str, Any]]) -> Iterator[str]:
     consumer, workers = rows[0], rows[1:]
-    name = f"process {consumer['process']}"
-    yield f"{name} takes what {numbers.things(len(workers), 'worker')} made: {_waiting(consumer)}"
+    yield _waiting(consumer, numbers.things(len(workers), "worker"))
     io, waited, processor = (
         _mean(workers, f"{what}_share") for what in ("io", "waited", "processor")
     )
     if (processor or 0) > MUCH and (io or 0) < MUCH:
-        yield f"its workers compute (decode, unpack) for {numbers.percent(processor)} of their time: not I/O"
+        yield f"its workers compute (decode, unpack) for {numbers.percent(processor)} of their time: that is no I/O"
     elif (io or 0) > MUCH:
         yield f"its workers are in I/O for {numbers.percent(io)} of their time"
     elif (waited or 0) > MUCH:
@@ -70,22 +73,24 @@ def _about(rows: list[dict[str, Any]]) -> Iterator[str]:
     yield from _processors(workers)
 
 
-def _waiting(consumer: dict[str, Any]) -> str:
-    seconds, share, rest = (
-        consumer["waited_seconds"],
+def _waiting(consumer: dict[str, Any], workers: str) -> str:
+    name, share, rest = (
+        f"process {consumer['process']}",
         consumer["waited_share"],
         consumer["rest_share"],
     )
-    much = f"{numbers.seconds(seconds)} of {numbers.seconds(consumer['seconds'])} ({numbers.percent(share)})"
+    waited, lasted = (numbers.seconds(consumer[key]) for key in ("waited_seconds", "seconds"))
+    much = f"{waited} of {lasted} ({numbers.percent(share)})"
     if consumer["waits_by"] == "main":
-        return f"it waited {much} for them"
+        return f"{name} waited {much} for its {workers}"
     if consumer["waits_by"] == "thread":
-        return f"a thread of it waits for them, and the main one did nothing else for {much}"
-    if (rest or 0) > SOME:
         return (
-            f"how long it waited was not seen; for {numbers.percent(rest)} of its time nothing was"
+            f"a thread of {name} waits for its {workers}, and the main one did nothing for {much}"
         )
-    return "how long it waited was not seen" if rest is None else "it did not wait for them"
+    if (rest or 0) > SOME:
+        return f"{name} takes what {workers} made; how long it waited was not seen: unknown are {numbers.percent(rest)}"
+    seen = "how long it waited was not seen" if rest is None else "it did not wait"
+    return f"{name} takes what {workers} made; {seen}"
 
 
 def _processors(workers: list[dict[str, Any]]) -> Iterator[str]:

@@ -7,7 +7,7 @@
 -- before, and was written over), renamed, synced, synced_first (after the last write and before it was renamed).
 create or replace macro saves() as table
 with opened as (
-	select o.file, coalesce(w.start, c.start) as start, o.flags & 512 <> 0 as is_emptied
+	select o.file, o.name, coalesce(w.start, c.start) as start, o.flags & 512 <> 0 as is_emptied
 	from objects as o join calls as c on c.id = o.created_by left join calls as w on w.id = c.own
 	where o.class in ('descriptor', 'stream') and o.flags & 64 <> 0 and o.flags & 3 <> 0 and c.error = 0 and o.file is not null
 ),
@@ -17,7 +17,11 @@ begun as (
 ),
 span as (
 	select
-		p.place, b.file, row_number() over each_file as number, b.start as began, coalesce(lead(b.start) over each_file, 9223372036854775807) as until
+		p.place, b.file, b.name, row_number() over each_file as number, b.start as began,
+		least(
+			coalesce(lead(b.start) over each_file, 9223372036854775807),
+			coalesce(lead(b.start) over (partition by b.name order by b.start), 9223372036854775807)
+		) as until
 	from begun as b join places() as p using (file)
 	window each_file as (partition by b.file order by b.start)
 ),
@@ -44,16 +48,28 @@ whole as (
 		arg_max(layer, duration) filter (own and kind in ('write', 'close', 'open')) as layer,
 		max(start + duration) filter (moves and kind = 'write') as written,
 		max(start) filter (moves and kind = 'sync') as last_sync,
-		min(start) filter (moves and op like 'rename%') as renamed_at,
 		max_by(id, duration, 2) filter (own) as worst
 	from each
 	group by place, file, number
+),
+-- By name: a file system may give a file that is made the number of one that was just replaced.
+rename as (
+	select o.name, c.start, a.text as target
+	from calls as c join objects as o using (object) join args as a on a.call = c.id and a.name = 'to'
+	where c.layer = 'posix' and c.op like 'rename%' and c.error = 0
+),
+renamed as (
+	select s.file, s.number, min(r.start) as renamed_at, any_value(coalesce(p.place, r.target)) as place
+	from span as s join rename as r on r.name = s.name and r.start >= s.began and r.start < s.until left join places() as p on p.path = r.target
+	group by s.file, s.number
 )
 select
-	w.place, w.file, w.number, w.began, w.ended, w.until, w.bytes, coalesce(m.main, 0) as main, m.process, w.writers, w.layer, w.worst,
-	w.number > 1 as emptied, w.renamed_at is not null as renamed, coalesce(w.last_sync >= w.written, false) as synced,
-	coalesce(w.last_sync >= w.written and w.last_sync < w.renamed_at, false) as synced_first
-from whole as w left join main as m using (file, number)
+	coalesce(r.place, w.place) as place, w.file, w.number, w.began, greatest(w.ended, r.renamed_at) as ended, w.until, w.bytes,
+	coalesce(m.main, 0) as main, m.process, w.writers, w.layer, w.worst,
+	coalesce(not lag(r.renamed_at is not null) over (partition by w.file order by w.number), false) as emptied,
+	r.renamed_at is not null as renamed, coalesce(w.last_sync >= w.written, false) as synced,
+	coalesce(w.last_sync >= w.written and w.last_sync < r.renamed_at, false) as synced_first
+from whole as w left join main as m using (file, number) left join renamed as r using (file, number)
 where w.lowest = 0 and w.bytes <= 1.25 * w.highest and w.read < 0.1 * w.bytes;
 
 -- The same with its round: files of a place that are saved at one time. A round ends where nothing is saved for 10 ms, and a tenth of the place's longest
@@ -123,7 +139,8 @@ server as (
 select
 	l.place, any_value(s.layer) as layer, any_value(w.writers) as writers, l.rounds, l.files, l.bytes, any_value(w.stall) as stall,
 	any_value(o.others) as others, any_value(v.stripes) as stripes, count(*) as saves,
-	count(*) filter (s.renamed) as renamed, count(*) filter (s.synced) as synced, count(*) filter (s.synced_first) as synced_first, count(*) filter (s.emptied) as emptied, list(distinct s.file) as cell_files,
+	count(*) filter (s.renamed) as renamed, count(*) filter (s.synced) as synced,
+	count(*) filter (s.synced_first) as synced_first, count(*) filter (s.emptied) as emptied, list(distinct s.file) as cell_files,
 	list_slice(flatten(list(s.worst)), 1, 8) as calls
 from large as l join save as s using (place) left join writer as w using (place) left join waited as o using (place) left join server as v using (place)
 group by l.place, l.rounds, l.files, l.bytes
