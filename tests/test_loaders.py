@@ -7,7 +7,7 @@ from pathlib import Path
 
 import fathom
 import pytest
-from harness import exports, paths
+from harness import exports, needs, paths
 
 PROGRAM = paths.TESTS / "programs/loader.py"
 FILES = 16 * 8
@@ -22,9 +22,10 @@ def samples(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    "way", ["queue", "poll", "pipe", "fork", "spawn", "forkserver", "executor"]
+    "way", ["queue", "poll", "pipe", "fork", "spawn", "forkserver", "executor", "dask", "joblib"]
 )
 def test_workers_lie_under_their_consumer(tmp_path: Path, way: str) -> None:
+    needs.require({"dask": ["python:distributed"], "joblib": ["python:joblib"]}.get(way, []))
     data = samples(tmp_path / "data")
     told = tmp_path / "told"
     command = f'exec "{paths.PYTHON}" "{PROGRAM}" {way} "{data}" --workers 2 > "{told}"'

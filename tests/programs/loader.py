@@ -3,9 +3,9 @@
 loader.py WAY DIRECTORY [--workers N] [--batches N] [--consume MS] [--decode MS] [--large ORDER]
 
 WAY: queue (batches by a shared queue), poll (the same with a time-out, as PyTorch waits), pipe (a socket pair for
-each worker), fork, spawn, forkserver (multiprocessing.Pool), executor (concurrent.futures). A batch is 8 files of
-4 KiB, or with --large 8 records of one file, in order or shuffled. --consume: what the consumer computes for a batch;
---decode: what a worker does.
+each worker), fork, spawn, forkserver (multiprocessing.Pool), executor (concurrent.futures), dask, joblib. A batch is
+8 files of 4 KiB, or with --large 8 records of one file, in order or shuffled. --consume: what the consumer computes
+for a batch; --decode: what a worker does.
 Prints a JSON object: PID -> bytes that this worker read.
 """
 
@@ -124,6 +124,18 @@ def results(arguments):
     elif way == "executor":
         with ProcessPoolExecutor(workers) as executor:
             yield from executor.map(load, tasks)
+    elif way == "dask":
+        from distributed import Client, LocalCluster
+
+        with (
+            LocalCluster(workers, threads_per_worker=1, dashboard_address=None) as cluster,
+            Client(cluster) as client,
+        ):
+            yield from client.gather(client.map(load, tasks))
+    elif way == "joblib":
+        from joblib import Parallel, delayed
+
+        yield from Parallel(workers)(delayed(load)(task) for task in tasks)
     else:
         with multiprocessing.get_context(way).Pool(workers) as pool:
             yield from pool.imap(load, tasks)

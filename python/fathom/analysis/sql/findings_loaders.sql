@@ -77,18 +77,19 @@ left_over as (
 		t.*, p.pid, p.allowed, p.stop - p.start as lasted, coalesce(o.files, 0) as files, coalesce(o.bytes, 0) as bytes, coalesce(o.reads, 0) as reads,
 		least(p.stop - p.start, if(t.is_worker, coalesce(o.main + o.others, 0), coalesce(o.main, 0))) as io,
 		p.processor_time as processor, coalesce(p.processor_wait, 0) as processor_wait,
-		greatest(0, p.stop - p.start - io - t.main - p.processor_time - coalesce(p.processor_wait, 0)) as rest
+		-- greatest() passes over what is null.
+		if(p.processor_time is null, null, greatest(0, p.stop - p.start - io - t.main - p.processor_time - coalesce(p.processor_wait, 0))) as rest
 	from told as t join processes as p using (process) left join own as o using (process)
 )
 select
 	consumer, process, pid, is_worker, lasted, files::bigint as files, bytes, reads, io::hugeint as io,
 	case
 		when is_worker then main when main_data > 0.01 * lasted or other_data = 0 then main_data
-		else least(other_data, coalesce(rest, other_data))
+		else least(other_data, rest)
 	end::hugeint as waited,
 	case when is_worker or main_data > 0.01 * lasted then 'main' when other_data > 0.01 * lasted then 'thread' end as waits_by,
 	processor, processor_wait,
-	greatest(0, rest - if(is_worker or main_data > 0.01 * lasted or other_data = 0, 0, other_data))::hugeint as rest,
+	if(rest is null, null, greatest(0, rest - if(is_worker or main_data > 0.01 * lasted or other_data = 0, 0, other_data)))::hugeint as rest,
 	allowed
 from left_over
 order by consumer, is_worker, process;

@@ -6,7 +6,12 @@
 -- process's main thread spent in calls on it), process (that one), writers (processes), layer (of the outermost write), emptied (it had been written
 -- before, and was written over), renamed, synced, synced_first (after the last write and before it was renamed).
 create or replace macro saves() as table
-with opened as (
+with rename as (
+	select o.name, c.start, a.text as target
+	from calls as c join objects as o using (object) join args as a on a.call = c.id and a.name = 'to'
+	where c.layer = 'posix' and c.op like 'rename%' and c.error = 0
+),
+opened as (
 	select o.file, o.name, coalesce(w.start, c.start) as start, o.flags & 512 <> 0 as is_emptied
 	from objects as o join calls as c on c.id = o.created_by left join calls as w on w.id = c.own
 	where o.class in ('descriptor', 'stream') and o.flags & 64 <> 0 and o.flags & 3 <> 0 and c.error = 0 and o.file is not null
@@ -24,6 +29,8 @@ span as (
 		) as until
 	from begun as b join places() as p using (file)
 	window each_file as (partition by b.file order by b.start)
+	-- What was made once, under a name that it kept, is looked at no further.
+	qualify count(*) over (partition by p.place) > 1 or b.name in (select name from rename)
 ),
 each as (
 	select
@@ -53,11 +60,6 @@ whole as (
 	group by place, file, number
 ),
 -- By name: a file system may give a file that is made the number of one that was just replaced.
-rename as (
-	select o.name, c.start, a.text as target
-	from calls as c join objects as o using (object) join args as a on a.call = c.id and a.name = 'to'
-	where c.layer = 'posix' and c.op like 'rename%' and c.error = 0
-),
 renamed as (
 	select s.file, s.number, min(r.start) as renamed_at, any_value(coalesce(p.place, r.target)) as place
 	from span as s join rename as r on r.name = s.name and r.start >= s.began and r.start < s.until left join places() as p on p.path = r.target
