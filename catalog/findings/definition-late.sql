@@ -5,9 +5,9 @@
 -- says:   {path}: {op} read {read:size} and wrote them back further on; {seconds:seconds} of the slowest process
 -- lost:   the calls that end those definitions, of the slowest process
 -- sure:   0.9
--- fix:    define all dimensions, variables and attributes before the first data; or leave room: nc__enddef, ncmpi__enddef with h_minfree
---   (PnetCDF: nc_header_align_size)
--- knob:   nc_header_align_size
+-- fix:    define all dimensions, variables and attributes before the first data; or leave room: [netcdf: nc__enddef with h_minfree][pnetcdf:
+--   ncmpi__enddef with h_minfree, or nc_header_align_size]
+-- knob:   [pnetcdf: nc_header_align_size]
 -- causes: names, needless, transfer, exchange, waiting, requests, contention, unexplained, library
 -- seen:   netCDF User's Guide, nc_redef; PnetCDF release notes
 with process as (

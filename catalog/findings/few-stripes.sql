@@ -6,7 +6,7 @@
 --   contention, and what waits for it
 -- lost:   the store's part of these files' time shrinks to {stripes} of {want}. At least half of it is won, at most so much of all that waits for it
 -- sure:   0.7
--- fix:    lfs setstripe -c {want} on the directory before the file is made; ROMIO takes as many aggregators as stripes
+-- fix:    lfs setstripe -c {want} on the directory before the file is made[mpiio below: ; ROMIO takes as many aggregators as stripes]
 -- knob:   striping_factor
 -- needs:  counters
 -- causes: transfer, contention, exchange, locks

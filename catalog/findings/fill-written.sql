@@ -6,8 +6,8 @@
 --   {data:size} of data
 -- lost:   those writes of the slowest process; the others wait for it
 -- sure:   0.6
--- fix:    HDF5: H5Pset_fill_time(dcpl, H5D_FILL_TIME_NEVER) when the data cover the dataset; netCDF: nc_set_fill(ncid, NC_NOFILL, …)
---   or nc_def_var_fill with no_fill = 1
+-- fix:    [hdf5: H5Pset_fill_time(dcpl, H5D_FILL_TIME_NEVER) when the data cover the dataset][netcdf: nc_set_fill(ncid, NC_NOFILL, …)
+--   or nc_def_var_fill with no_fill = 1]
 -- knob:   fill_time=never
 -- causes: needless, transfer, requests, contention, unexplained, exchange, waiting, library, names
 -- seen:   HDF5, fill value behaviour; E3SM-Project/scorpio#79

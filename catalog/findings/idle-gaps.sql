@@ -5,7 +5,8 @@
 -- says:   {path}: {n:count} turns of {who}: {what} {each:seconds}, then something else for {gap:seconds}, on average
 -- lost:   of the slowest thread, the sum of the shorter of each access and the gap before it
 -- sure:   0.5
--- fix:    let them run side by side: {calls_made}a thread for I/O, two buffers
+-- fix:    let them run side by side: a thread for I/O, two buffers[mpiio: , nonblocking calls (MPI_File_iwrite,
+--   MPI_File_iread)][pnetcdf: , nonblocking calls (iput, iget and wait_all)]
 -- causes: library, transfer, requests, contention, unexplained, sync, needless, locks, exchange, waiting
 -- seen:   Patrick et al. 2008 (overlapping computation and I/O)
 with region as (
@@ -50,7 +51,6 @@ select
 	if(count(distinct process) = 1, 'one process', format('{} processes', count(distinct process))) as who,
 	sum(thread.seconds) / sum(n) as each,
 	sum(idle) / sum(n) as gap,
-	if(exists (from counters where layer = 'mpiio'), 'nonblocking calls (MPI_File_iwrite, MPI_File_iread, iput and wait_all), ', '') as calls_made,
 	list_slice(flatten(list(worst)), 1, 8) as calls,
 	max(least(lost, idle - coalesce(m.seconds, 0))) as lost
 from thread left join messages as m using (process)

@@ -8,7 +8,8 @@
 --   pieces of 16 MiB. The exchange is taken at this run's own rate, else at two copies of 1 GB/s
 -- needs:  calls, ranks
 -- sure:   0.7
--- fix:    MPI_File_{what}_all (HDF5: H5Pset_dxpl_mpio collective; netCDF: nc_var_par_access NC_COLLECTIVE; PnetCDF: the _all calls)
+-- fix:    a collective call of all ranks: [mpiio: MPI_File_{what}_all][hdf5: H5Pset_dxpl_mpio collective][netcdf: nc_var_par_access
+--   NC_COLLECTIVE][pnetcdf: the _all calls]
 -- causes: requests, contention, locks, needless, library, transfer, unexplained
 -- seen:   Thakur, Gropp, Lusk 1999; Darshan and Drishti, "no collective I/O"
 with rank as (

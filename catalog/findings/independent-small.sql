@@ -7,8 +7,8 @@
 -- lost:   these calls of the slowest rank, less what all their bytes take at the rate of the file's servers. Its own bytes take at least
 --   what the rate of one process allows. The interval is that of the rates
 -- sure:   0.7
--- fix:    larger pieces, gathered in memory; or one collective call for all of a step. These are MPI_File_{what}_all; HDF5: H5Pset_dxpl_mpio
---   collective; h5py: with dset.collective; netCDF: NC_COLLECTIVE; PnetCDF: the _all calls{stripes}
+-- fix:    larger pieces, gathered in memory. Or one collective call for all of a step: [mpiio: MPI_File_{what}_all][hdf5:
+--   H5Pset_dxpl_mpio collective][netcdf: nc_var_par_access NC_COLLECTIVE][pnetcdf: the _all calls]{stripes}
 -- needs:  counters
 -- causes: requests, contention, locks, needless, library, unexplained, transfer
 -- seen:   Thakur, Gropp, Lusk 1999; Bez et al. 2023 (AIIO): openPMD, 1,023 s independent, 741 s collective

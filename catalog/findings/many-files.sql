@@ -6,7 +6,7 @@
 -- lost:   that time of the slowest process, less its longest call and one file's share of the rest; and of its small accesses what is left
 --   when those of each file are joined (small_accesses()), less the same bytes in large pieces of one file
 -- sure:   0.7
--- fix:    one file for many records (HDF5, a container), opened once; look names up once, not before each use
+-- fix:    one file for many records (a container[hdf5: , a dataset][netcdf|pnetcdf: , a variable]), opened once. Look names up once, not before each use
 -- needs:  counters
 -- causes: names, requests
 -- seen:   Chang, Jin, Bauer 2016 (ATHENA-C); Carns et al. 2011 (Darshan)

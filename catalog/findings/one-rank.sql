@@ -7,7 +7,7 @@
 -- lost:   that rank's I/O time less its equal share, at most what the other ranks waited (median)
 -- sure:   0.7
 -- fix:    let each rank move its own part: a file per rank for few ranks, one shared file by collective calls (MPI_File_write_all) else
--- knob:   a netCDF or HDF5 file opened on MPI_COMM_WORLD instead of rank 0's
+-- knob:   [netcdf|hdf5: the file opened on MPI_COMM_WORLD instead of rank 0's]
 -- needs:  counters, ranks
 -- seen:   Chang, Jin, Bauer 2016: 8 of 13 programs
 with of_rank as (

@@ -6,7 +6,7 @@
 -- lost:   what those of the slowest thread took more
 -- sure:   0.7
 -- fix:    sort the accesses by offset, or read a larger piece once and pick from it in memory. Or lay the file out in the order
---   of use
+--   of use[. {workers} can shuffle blocks of the file, and samples within a buffer]
 -- causes: requests, contention, unexplained, transfer
 -- seen:   Carns et al. 2011 (Darshan: sequential, consecutive); drishti P11, P13 count them without their cost
-select * exclude (mistake) from dearer() where mistake = 'order'
+select * exclude (mistake), (select 'Workers' from loader_workers() limit 1) as workers from dearer() where mistake = 'order'

@@ -5,8 +5,8 @@
 --   {seconds:seconds} of the slowest
 -- lost:   of bytes read n times, (n - 1) / n of the time of these reads, of the slowest process
 -- sure:   0.8
--- fix:    keep in memory what is read again, or read it in the order of its use. In HDF5 a chunk cache for the chunks in use
---   (H5Pset_chunk_cache)
+-- fix:    keep in memory what is read again, or read it in the order of its use[hdf5: . In HDF5 a chunk cache for
+--   the chunks in use (H5Pset_chunk_cache)]
 -- causes: transfer, requests, contention, unexplained, needless
 -- seen:   Darshan's analyses meant it (drishti P09, P10), with the comparison turned round
 with threads as (

@@ -5,7 +5,7 @@
 -- lost:   of bytes that m ranks read, (m - 1) / m of what the first reading took the slowest rank
 -- needs:  calls, ranks
 -- sure:   0.5
--- fix:    read with a collective call, or one rank reads and broadcasts; in HDF5 collective metadata reads (H5Pset_all_coll_metadata_ops)
+-- fix:    read with a collective call, or one rank reads and broadcasts[hdf5: ; for metadata H5Pset_all_coll_metadata_ops]
 -- causes: transfer, requests, contention, unexplained, needless
 -- seen:   Carns et al. 2011 (Darshan); Thakur, Gropp, Lusk 1999
 with shared as (

@@ -8,7 +8,7 @@
 -- needs:  calls, ranks
 -- sure:   0.6
 -- fix:    give each rank whole blocks: align its part to {block:count} bytes, or write by a collective call with file domains so aligned
--- knob:   striping_unit, H5Pset_alignment
+-- knob:   striping_unit[hdf5: , H5Pset_alignment]
 -- causes: contention, requests, unexplained, transfer, locks
 -- seen:   Liao, Choudhary 2008 (file domains aligned to lock boundaries); Dickens, Logan 2010
 with each as (

@@ -4,7 +4,8 @@
 -- says:   {path}: opened {opens:count} times by each of {ranks} processes ({op}); {seconds:seconds} in opens and closes of the slowest
 -- lost:   opens and closes of the slowest process, but for the longest ones of each file
 -- sure:   0.8
--- fix:    open once and close after the last use; H5Fflush, nc_sync or MPI_File_sync where others must see the data before
+-- fix:    open once and close after the last use; [hdf5: H5Fflush][netcdf: nc_sync][mpiio: MPI_File_sync]
+--   where others must see the data before
 -- needs:  counters
 -- causes: names, sync, exchange, waiting
 -- seen:   Thakur, Ross, Latham, users' guide of ROMIO; SCORPIO, E3SM

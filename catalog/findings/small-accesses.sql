@@ -7,7 +7,7 @@
 -- lost:   the slowest thread's accesses, less the same bytes in pieces of nine times `half`, at most 16 MiB, one or more of each file.
 --   Accesses count at most at the store's cost
 -- sure:   0.9
--- fix:    gather them in a buffer and {what} pieces of {piece:size}{together}
+-- fix:    gather them in a buffer and {what} pieces of {piece:size}[ranks: ; where ranks share the file, by a collective call]
 -- needs:  counters
 -- causes: requests, contention, unexplained, transfer
 -- seen:   Carns et al. 2011 (Darshan); Hockney 1994 for the size at which half of the rate is reached
@@ -28,7 +28,6 @@ select
 	max(latency) as latency,
 	max(per_byte) * (sum(bytes) / sum(n)) as moving,
 	max(piece) as piece,
-	if((select count(rank) > 1 from processes), '; where ranks share the file, by a collective call', '') as together,
 	if(bool_and(fitted), 0.9, 0.7) as sure,
 	flatten(max_by(worst, longest, 8)) as calls,
 	max(lost) as lost

@@ -8,7 +8,8 @@
 -- lost:   that time of the slowest process, less what as many calls on a local file system cost
 -- sure:   0.8
 -- fix:    keep what is imported on the nodes: a container or a SquashFS image. Or a copy of the environment in /tmp, made once a node
---   (conda-pack, sbcast); for libraries Spindle. Fewer folders in PYTHONPATH, since each import asks one after the other
+--   (conda-pack, sbcast); for libraries Spindle[python: . Fewer folders in PYTHONPATH, since
+--   each import asks one after the other]
 -- needs:  counters
 -- causes: start-up
 -- seen:   Frings et al. 2013, massively parallel loading (Spindle)

@@ -6,9 +6,9 @@
 --   {other:seconds}
 -- lost:   what those of the slowest thread took more
 -- sure:   0.7
--- fix:    begin records at multiples of the file system's block or stripe: pad the header, H5Pset_alignment in HDF5,
---   nc_var_align_size in PnetCDF
--- knob:   H5Pset_alignment, nc_var_align_size, striping_unit
+-- fix:    begin records at multiples of the file system's block or stripe: pad the header[hdf5: ,
+--   H5Pset_alignment][pnetcdf: , nc_var_align_size]
+-- knob:   striping_unit[hdf5: , H5Pset_alignment][pnetcdf: , nc_var_align_size]
 -- causes: requests, contention, unexplained, transfer
 -- seen:   Carns et al. 2011 (Darshan); drishti P08 counts them without their cost
 select * exclude (mistake) from dearer() where mistake = 'page'

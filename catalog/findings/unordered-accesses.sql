@@ -6,7 +6,8 @@
 --   ({pairs:count} such pairs among those looked at)
 -- lost:   a danger, no time
 -- sure:   0.9
--- fix:    let each rank write its own bytes, or put a barrier between the two (with MPI-IO MPI_File_sync, MPI_Barrier, MPI_File_sync)
+-- fix:    let each rank write its own bytes, or put a barrier between the two[mpiio: : MPI_File_sync, MPI_Barrier,
+--   MPI_File_sync]
 -- needs:  calls
 -- seen:   Wang, Mohror, Snir 2021, file system semantics requirements of HPC applications
 select

@@ -25,7 +25,7 @@ select
 	end as between,
 	case level when 'posix' then 'POSIX semantics' when 'mpi' then 'MPI semantics' else 'commit semantics' end as semantics,
 	case level
-		when 'posix' then 'after the write fsync or close, with MPI-IO MPI_File_sync at the writer and then at the reader, before the barrier'
+		when 'posix' then 'after the write fsync or close[mpiio: , or MPI_File_sync] at the writer and then at the reader, before the barrier'
 		else 'close the file after writing, and open it again before reading: NFS promises no more'
 	end as mend,
 	count(*) as pairs,

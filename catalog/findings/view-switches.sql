@@ -7,8 +7,8 @@
 -- lost:   from the last rank's arrival to the last one's leave, but for one view of each open. Of views that were only counted the time of
 --   the rank that they took least, since others wait in them for it
 -- sure:   0.6
--- fix:    one view and explicit offsets (MPI_File_write_at_all), or a datatype that covers several accesses. HDF5 and netCDF-4 set it
---   twice for each collective transfer: fewer and larger transfers, and no fill values
+-- fix:    one view and explicit offsets (MPI_File_write_at_all), or a datatype that covers several accesses[hdf5|netcdf: . HDF5 and
+--   netCDF-4 set it twice for each collective transfer: fewer and larger transfers, and no fill values]
 -- needs:  counters
 -- causes: names, exchange, waiting
 -- seen:   Thakur, Gropp, Lusk 1999

@@ -1,12 +1,14 @@
 """The engine of findings: what it says of wrong files, whose findings are asked, of which runs, in what order."""
 
 import json
+import re
 from pathlib import Path
 
 import fathom
 import pytest
 from fathom.__main__ import main
 from fathom.analysis import findings
+from fathom.analysis.advice import advice, fitting
 from fathom.analysis.sentence import sentence
 from fathom.cache import conclusions
 from fathom.catalog.layers import catalog_path
@@ -276,6 +278,59 @@ def test_advice_is_in_the_program_s_language(
     sql = "select 'nc_sync' as what, 0 as n, null as lost"
     (found,) = find(run, finding(tmp_path, "spoken", sql, header)).conclusions
     assert sentence(found.rule.fix, found.values) == says
+
+
+@pytest.mark.parametrize(
+    ("used", "says"),
+    [
+        ({"posix"}, "call "),
+        ({"hdf5"}, "call A, with a cache"),
+        ({"hdf5", "netcdf"}, "call A; B, with a cache"),
+        ({"netcdf"}, "call B, with a cache"),
+        ({"mpiio below"}, "call . In MPI-IO: hints"),
+        ({"python"}, "call , less"),
+    ],
+)
+def test_advice_is_about_what_the_program_uses(used: set[str], says: str) -> None:
+    text = "call [hdf5: A][netcdf: B][hdf5|netcdf: , with a cache][mpiio below: . In MPI-IO: hints][python: , less]"
+    assert fitting(text, frozenset(used)) == says
+
+
+@pytest.mark.parametrize(
+    ("layer", "has"), [("hdf5", True), ("posix", False)], ids=["hdf5", "without"]
+)
+def test_a_chunk_cache_is_for_who_uses_hdf5(tmp_path: Path, layer: str, has: bool) -> None:
+    call = {"layer": layer, "op": "some", "kind": "read", "calls": 1}
+    run = write_run(
+        tmp_path / "used.fathom",
+        runs=[{"name": "used", "duration": SECOND}],
+        processes=[{"process": 0, "exe": "/usr/bin/python3"}],
+        counters=[call | {"process": 0}],
+    )
+    rule = findings.read(catalog_path("findings", "reads-again.sql"))
+    assert ("rdcc_nbytes" in findings.Asked(fathom.open(run)).here(rule).fix) == has
+
+
+LIBRARY = re.compile(r"H5[A-Z]|HDF5|h5py|netCDF|PnetCDF|\bnc(mpi)?_|MPI-IO|MPI_File_")
+
+
+@pytest.mark.parametrize("path", findings.catalog(), ids=lambda path: path.stem)
+def test_a_program_without_libraries_hears_of_none(path: Path) -> None:
+    """Advice of ranks may name MPI-IO, which all have; that of a library's layer its library."""
+    rule = findings.read(path)
+    if rule.layers & findings.LIBRARIES:
+        return
+    knob = re.sub(r"\[in \{holder\}[^]]*\]", "", rule.knob)  # where it is known
+    texts = [rule.fix, knob, *re.findall(r"'((?:[^'\n]|'')*)'", rule.sql)]
+    used = frozenset({"posix", "stdio", "python"})
+    named = {word[0] for text in texts if (word := LIBRARY.search(advice(text, used, "python")))}
+    assert named <= ({"MPI_File_"} if {"ranks"} & rule.needs else set())
+
+
+def test_a_condition_must_be_of_something(tmp_path: Path) -> None:
+    file = finding(tmp_path, "of-what", header=HEADER.replace("less {op}", "less[hdf6: , or more]"))
+    with pytest.raises(UsageError, match=r"of-what.sql: \[hdf6: …\] is about no layer"):
+        findings.read(file)
 
 
 def test_what_was_found_is_kept(

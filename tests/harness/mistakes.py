@@ -26,7 +26,8 @@ class MistakeError(Exception):
 
 @dataclass(frozen=True)
 class Pair:
-    """One test file. Programs lie below build/tests or build/kernels; `{tmp}` is where the store is slow."""
+    """One test file. Programs lie below build/tests or build/kernels; `{tmp}` is where the store is slow,
+    `{programs}` has the Python ones."""
 
     path: Path
     guilty: str  # program and arguments
@@ -135,7 +136,8 @@ def execute(pair: Pair, words: str, tmp: Path, run: Path | None) -> float:
         _must(["bash", "-c", pair.before.replace("{tmp}", str(tmp))], {}, tmp, pair.timeout)
     few = sorted(os.sched_getaffinity(0))[: pair.processors] if words == pair.guilty else []
     pinned = ["taskset", "-c", ",".join(map(str, few))] if few else []
-    started = command(pair, words.replace("{tmp}", str(tmp)), traced=run is not None)
+    known = words.replace("{tmp}", str(tmp)).replace("{programs}", str(paths.TESTS / "programs"))
+    started = command(pair, known, traced=run is not None)
     began = time.monotonic()
     _must([*pinned, *traced, *started], environment(pair, tmp), tmp, pair.timeout, pair.exit)
     took = time.monotonic() - began

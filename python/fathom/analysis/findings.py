@@ -12,8 +12,9 @@ from typing import Any
 import pyarrow as pa
 
 from fathom.analysis.account import CAUSES, Account, Bar, bar, prepare
+from fathom.analysis.advice import WORDS, advice, conditions, fitting
 from fathom.catalog import layers
-from fathom.catalog.languages import is_nameless, spoken
+from fathom.catalog.languages import is_nameless
 from fathom.catalog.layers import catalog_path
 from fathom.errors import FathomError, UsageError, unknown
 from fathom.run import paths
@@ -127,6 +128,8 @@ def read(path: Path) -> Rule:
     needs = _words(path, "needs", fields.get("needs", "calls"), NEEDS)
     causes = _words(path, "causes", fields.get("causes", ""), frozenset(CAUSES))
     words = {key: fields.get(key, "") for key in (*KEYS, "knob", "ompio") if key != "sure"}
+    if wrong := {*conditions(words["fix"] + words["knob"] + words["ompio"])} - WORDS:
+        raise UsageError(f"{path}: [{min(wrong)}: …] is about no layer and no language")
     return Rule(path=path, sure=sure, needs=needs - {"counters"}, causes=causes, sql=sql, **words)
 
 
@@ -209,16 +212,36 @@ class Asked:
         """The program's."""
         return str(self.run.sql("select language() as l")["l"][0].as_py())
 
+    @cached_property
+    def used(self) -> frozenset[str]:
+        """What advice may be about: layers that the program calls itself, `LAYER below` of all, ranks, language."""
+        called = self.run.sql(
+            "select layer, bool_or(is_outermost(enclosing_layer, enclosing)) as own from counters group by layer"
+        ).to_pylist()
+        ranks = self.run.sql("select count(rank) as n from processes")["n"][0].as_py()
+        return frozenset(
+            (
+                *(row["layer"] for row in called if row["own"]),
+                *(f"{row['layer']} below" for row in called),
+                *(["ranks"] if ranks > 1 else []),
+                self.language,
+            )
+        )
+
     def here(self, rule: Rule) -> Rule:
-        """The rule with the knob of this run's MPI-IO, and advice in the program's language."""
+        """The rule with the knob of this run's MPI-IO, and advice about what the program uses, in its language."""
         knob = rule.ompio if rule.ompio and self.is_ompio else rule.knob
-        return replace(rule, knob=knob, fix=spoken(rule.fix, self.language))
+        return replace(
+            rule,
+            knob=fitting(knob, self.used),
+            fix=advice(rule.fix, self.used, self.language),
+        )
 
     def advised(self, rule: Rule, row: dict[str, Any]) -> dict[str, Any]:
-        """A row, with advice in the program's language."""
+        """A row, with advice about what the program uses, in its language."""
         columns = re.findall(r"\{(\w+)", rule.fix)
         texts = {name: row[name] for name in columns if isinstance(row.get(name), str)}
-        return row | {name: spoken(text, self.language) for name, text in texts.items()}
+        return row | {name: advice(text, self.used, self.language) for name, text in texts.items()}
 
     @cached_property
     def account(self) -> Account:

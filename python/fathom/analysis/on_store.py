@@ -207,7 +207,7 @@ def _price(run: Run, store: str, requests: str, conflicts: str, name: str) -> No
 
 def _advice(run: Run, store: Store, before: There) -> list[Advice]:
     found = []
-    folder = catalog_path("findings")
+    folder, asked = catalog_path("findings"), findings.Asked(run)
     for number, (name, (requests, conflicts)) in enumerate(MENDED.items()):
         _price(run, store.name, requests, conflicts, str(number))
         after = _slowest(run, f"on_cells_{number}")
@@ -227,7 +227,7 @@ def _advice(run: Run, store: Store, before: There) -> list[Advice]:
             "stripes": "",
             "block": unit,
         }
-        rule = findings.read(folder / f"{name}.sql")
+        rule = asked.here(findings.read(folder / f"{name}.sql"))
         found.append(Advice(rule, most["place"], values, before.seconds, after.seconds))
     return sorted(found, key=lambda one: one.after.best)
 

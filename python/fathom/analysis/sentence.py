@@ -29,7 +29,9 @@ FORMS: dict[str, Callable[..., str]] = {
 #: What stands behind a count, where that is one.
 ONE = {
     f" {one}{'es' if one.endswith('ss') else 's'}": f" {one}"
-    for one in "access call chunk file open OST piece process processor rank read round sync time turn write".split()
+    for one in (
+        "access call chunk file open OST piece process processor rank read round sync time turn worker write"
+    ).split()
 }
 
 

@@ -275,6 +275,45 @@ def waits(source: Source) -> pa.Table:
     )
 
 
+def loaders(source: Source) -> pa.Table:
+    """Consumers, each before the workers that feed it.
+
+    Columns: consumer, process (numbers of processes); pid; is_worker; seconds (that it lasted); files, bytes, reads
+    (of files); reads_per_second; io_seconds; waited_seconds; waits_by (`main`, `thread`: who of a consumer waits; null:
+    not seen); processor_seconds; processor_wait_seconds; rest_seconds (of which nothing was recorded; null: not known);
+    shares of `seconds` of each; allowed (processors).
+    """
+    rows = source.sql("from loader_times()")
+    lasted = as_doubles(rows["lasted"])
+    table = rows.select(["consumer", "process", "pid", "is_worker"])
+    table = table.append_column("seconds", seconds(rows["lasted"]))
+    for name in ("files", "bytes", "reads", "waits_by", "allowed"):
+        table = table.append_column(name, rows[name])
+    per_second = pc.divide(as_doubles(rows["reads"]), seconds(rows["lasted"]))
+    table = table.append_column("reads_per_second", per_second)
+    for name in ("io", "waited", "processor", "processor_wait", "rest"):
+        table = table.append_column(f"{name}_seconds", seconds(rows[name]))
+        table = table.append_column(f"{name}_share", pc.divide(as_doubles(rows[name]), lasted))
+    return table
+
+
+def checkpoints(source: Source) -> pa.Table:
+    """State that is saved again and again, a row for files whose names differ in numbers only; from `calls`.
+
+    Columns: path; layer; writers, rounds; files, bytes (of a round); stall_seconds (of the main thread that spends
+    most in it, all rounds); others_seconds (another process waited meanwhile; null: no call tells); stripes (servers of
+    a round's files; null: not known); saves (of files), and of them renamed, synced, synced_first, emptied.
+    """
+    rows = source.sql("from checkpoints()")
+    table = rows.select(["place", "layer", "writers", "rounds", "files", "bytes"])
+    table = table.rename_columns({"place": "path"})
+    for name in ("stall", "others"):
+        table = table.append_column(f"{name}_seconds", seconds(rows[name]))
+    for name in ("stripes", "saves", "renamed", "synced", "synced_first", "emptied"):
+        table = table.append_column(name, rows[name])
+    return table
+
+
 def regions(source: Source) -> pa.Table:
     """One row per name of a region or mark of the program (fathom.h), the most time first.
 

@@ -8,6 +8,8 @@ from functools import cache
 
 from .layers import catalog_data
 
+LANGUAGES = ("c", "python", "fortran")  # as language() of analysis/sql says
+
 
 @cache
 def _anywhere(language: str) -> re.Pattern[str]:

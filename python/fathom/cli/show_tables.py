@@ -17,7 +17,7 @@ from fathom.errors import UsageError
 from fathom.pages import answers, coverage_footer, findings, page, picture, screen, written
 from fathom.pages import next_selection as words
 from fathom.pages.part import Page
-from fathom.pages.sections import rows_by
+from fathom.pages.sections import rows_by, words_by
 from fathom.run.limitations import every_call, explain_missing
 from fathom.run.store import Run
 from fathom.text import tables
@@ -37,6 +37,9 @@ NOTHING = {
     ),
     "tree": "no I/O call of the program was recorded in full: record at level call",
     "percentile": "no call was recorded in full: record at level call",
+    "loader": "no process reads what processes that it started, and that read files, wrote to pipes or sockets;"
+    " at level job this is not known",
+    "checkpoint": "no files of 1 MiB and more were made and written from start to end more than once (level call)",
     "hint": "no hint, property or layout of a file is known (levels file and call)",
     "sieving": "no reads or writes of MPI-IO are known by file (levels file and call)",
     "sieved-call": "no call of MPI-IO that was recorded in full moved more than it asked for",
@@ -131,6 +134,8 @@ def _print_table(arguments: argparse.Namespace, source: Run, content: Page) -> N
         sys.stdout.write(tables.csv_text(rows))
     else:
         tables.show(columns, rows)
+        for line in words_by(content, arguments.by):
+            print(line)
     for key, why in NOTHING.items():
         if key in arguments.by and not rows.num_rows:
             print(f"fathom: {why}", file=sys.stderr)

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterable
 
 from fathom.analysis.account import CAUSES
+from fathom.analysis.advice import PART
 from fathom.analysis.findings import Rule, catalog, read
 from fathom.text import numbers
 
@@ -28,6 +29,7 @@ This page is made from the headers in [catalog/findings](../catalog/findings/REA
 - What an access costs is learnt from the run's own calls, else from
   [other runs of the site](commands/landscape.md#what-accesses-cost-at-this-site), else from the [catalog](stores.md).
 - The percentage says how sure a finding is. What to *do* differs from run to run where it is not said here.
+  A part `(hdf5: …)` is said of programs that call that library themselves (`below`: or below another one).
 - A *knob* with a value can be set from outside.
   [`fathom tune --try NAME`](commands/tune.md#one-finding) does it, and proves the gain.
 - `half` is the size at which the store spends as long waiting as moving the bytes.
@@ -43,10 +45,17 @@ This page is made from the headers in [catalog/findings](../catalog/findings/REA
 ORDER = ("hdf5", "netcdf", "pnetcdf", "mpiio", "posix", "stdio", "aio")
 
 
+def _where_it_fits(part: re.Match[str]) -> str:
+    """`[hdf5: , a dataset]` -> `(hdf5: a dataset)`; what is a sentence stays one."""
+    where, what = part[1].replace("|", " or "), re.sub(r"^[;,.:] ", "", part[2])
+    return f". With {where}: {what}" if part[2].startswith(". ") else f" ({where}: {what})"
+
+
 def _plain(words: str) -> str:
     """`{seconds:seconds}` -> *seconds*; what Markdown would take for a table's end or emphasis is kept apart, what is
-    only said at times is there."""
-    whole = re.sub(r"\[([^]]*)\]", r"\1", words).replace("*", r"\*")
+    only said at times is there, with the library that it is about."""
+    whole = re.sub(r"\[([^]]*)\]", r"\1", re.sub(PART, _where_it_fits, words)).replace("*", r"\*")
+    whole = whole.replace("  ", " ").strip()
     apart = whole.replace("}{", "} {")  # one at another would be bold
     return re.sub(r"\{(\w+)(:\w+)?\}", r"*\1*", apart).replace("|", "\\|")
 

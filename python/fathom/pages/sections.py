@@ -9,11 +9,21 @@ from fathom.analysis import Source, accesses, collectives, critical, part, rankl
 from fathom.analysis.breakdown import KEYS, breakdown
 from fathom.errors import UsageError, unknown
 from fathom.pages import collectives as shape
-from fathom.pages import coverage_footer, tree, tuned
+from fathom.pages import coverage_footer, loaders, tree, tuned
 from fathom.pages.part import Page, Part
 from fathom.text import numbers
 from fathom.text.column import Column
 from fathom.text.tables import printable, text
+
+
+def habit(saves: int, renamed: int, synced: int, synced_first: int, emptied: int) -> str:
+    """How files are replaced by newer ones."""
+    if emptied:
+        return "written over"
+    if renamed:
+        return "synced, renamed" if synced_first == renamed else "renamed, not synced"
+    return "new names, synced" if synced == saves else "new names"
+
 
 LAYERS = (
     Column("layer", "layer", text, right=False),
@@ -151,6 +161,20 @@ SERVERS = (
     Column("longest", "longest_seconds", numbers.seconds, spare=2),
     Column("MB/s", "mb_per_s", numbers.rate, spare=1),
     Column("server", "server", text, right=False, is_path=True),
+)
+CHECKPOINTS = (
+    Column("layer", "layer", text, right=False, spare=3),
+    Column("times", "rounds", numbers.count),
+    Column("files", "files", numbers.count, spare=1),
+    Column("bytes", "bytes", numbers.size),
+    Column("writers", "writers", numbers.count, spare=2),
+    Column("stripes", "stripes", numbers.count, spare=4),
+    Column("main thread", "stall_seconds", numbers.seconds),
+    Column("others waited", "others_seconds", numbers.known_seconds),
+    Column(
+        "habit", "saves", habit, right=False, also=("renamed", "synced", "synced_first", "emptied")
+    ),
+    Column("file", "path", text, right=False, is_path=True),
 )
 REGIONS = (
     Column("region", "region", text, right=False),
@@ -406,6 +430,14 @@ PARTS = (
         "MPI communication of the program (time: all ranks; least, most: of a rank)",
         "communication", COMMUNICATION,
     ),
+    Part(
+        "loaders", summary.loaders, "Workers, and who takes what they read (shares of the time that each lasted)",
+        "loader", loaders.COLUMNS, loaders.words,
+    ),
+    Part(
+        "checkpoints", summary.checkpoints, "State saved again and again (files, bytes: each time)", "checkpoint",
+        CHECKPOINTS,
+    ),
     Part("waits", summary.waits, "Threads and locks (summed over threads; no I/O)", "wait", WAITS),
     Part(
         "regions", summary.regions,
@@ -433,6 +465,12 @@ def check_keys(names: Sequence[str]) -> None:
         raise UsageError(f"'{alone[0]}' is a table of its own; together go {', '.join(KEYS)}")
     if len(set(names)) < len(names):
         raise UsageError(f"'{','.join(names)}' names a key twice")
+
+
+def words_by(page: Page, keys: Sequence[str]) -> Sequence[str]:
+    """What is said below such a table."""
+    words = BY[keys[0]].words if len(keys) == 1 and keys[0] in BY else None
+    return words(page) if words else ()
 
 
 def rows_by(source: Source, keys: Sequence[str]) -> tuple[tuple[Column, ...], pa.Table]:

@@ -115,7 +115,7 @@ from counted;
 --	page        only sizes below 4,096 bytes: the kernel moves whole pages, so the bytes cost at most what a page's take;
 --	            the latency is then a lower bound
 --	rate        only one size there, and it takes twice as long and more than its bytes do at the slowest rate of such a file system
---	            (stores()); what is beyond that rate is latency, a lower bound
+--	            (stores()), shared by all processes there; what is beyond that is latency, a lower bound
 -- Null where nothing of that is there. Time in which ranks waited for one another at the store is part of it: that is what an
 -- access costs under this run's load. Columns: file, kind, latency (seconds), per_byte (seconds), half (bytes at
 -- which both weigh the same: smaller ones are mostly latency), learnt.
@@ -184,9 +184,13 @@ known as (
 type as (
 	select file_system, store_of(file_system) as store from (select distinct file_system from files)
 ),
+-- What a byte costs at most: at the slowest rate of such a file system, shared by all processes that are at it.
 slowest as (
-	select f.file, s.direction as kind, 1 / s.rate_low as per_byte
+	select f.file, s.direction as kind, d.processes / s.rate_low as per_byte
 	from files as f join type as t on t.file_system is not distinct from f.file_system join stores() as s using (store)
+		join places() as p on p.file = f.file join (
+			select p.directory, a.kind, count(distinct a.process) as processes from accesses() as a join places() as p using (file) group by all
+		) as d on d.directory = p.directory and d.kind = s.direction
 ),
 cost as (
 	select
