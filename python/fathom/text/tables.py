@@ -56,10 +56,26 @@ def _cells(columns: Sequence[Column], rows: pa.Table) -> list[list[str]]:
     ]
 
 
+def _lines(words: str, out: TextIO) -> list[str]:
+    """On a terminal what is too wide for it goes on below, as far in as it began; in a pipe a line is a line."""
+    if not on_terminal(out) or len(words) <= columns(out):
+        return [words]
+    margin = " " * (len(words) - len(words.lstrip()))
+    return [margin + line for line in wrapped(words.lstrip(), max(20, columns(out) - len(margin)))]
+
+
 def heading(words: str, stream: TextIO | None = None) -> None:
     """A line above a table."""
     out = stream or sys.stdout
-    print(_bold(words, out), file=out)
+    for line in words.split("\n"):
+        for part in _lines(line, out):
+            print(_bold(part, out), file=out)
+
+
+def note(words: str, stream: TextIO | None = None) -> None:
+    """A line of prose beside tables."""
+    out = stream or sys.stdout
+    print("\n".join(_lines(words, out)), file=out)
 
 
 def columns(stream: TextIO | None = None) -> int:
@@ -114,13 +130,18 @@ def _boxless(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> Table
 def show(columns: Sequence[Column], rows: pa.Table, stream: TextIO | None = None) -> None:
     """Prints the rows. In a pipe nothing is cut off, however long it is."""
     out = stream or sys.stdout
+    columns = [
+        column
+        for column in columns
+        if not column.where_known or rows[column.name].null_count < rows.num_rows
+    ]
     cells = _cells(columns, rows)
     if on_terminal(out):
         console = _console(out)
         shown, fitted, gone = fit(columns, folded(columns, cells), console.width - 2)
         console.print(_boxless(shown, fitted))
         if gone:
-            print(f"(too narrow for: {', '.join(gone)})", file=out)
+            note(f"(too narrow for: {', '.join(gone)})", out)
         return
     lines = [[column.heading for column in columns], *cells]
     widths = [max(len(line[i]) for line in lines) for i in range(len(columns))]
