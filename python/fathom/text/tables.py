@@ -88,11 +88,26 @@ def columns(stream: TextIO | None = None) -> int:
     return 80
 
 
+class _Wrapper(textwrap.TextWrapper):
+    """A path that is longer than a line goes on behind one of its slashes."""
+
+    def _handle_long_word(
+        self, reversed_chunks: list[str], cur_line: list[str], cur_len: int, width: int
+    ) -> None:
+        word = reversed_chunks[-1]
+        at = word.rfind("/", 1, width - cur_len) + 1
+        if at:
+            cur_line.append(word[:at])
+            reversed_chunks[-1] = word[at:]
+        elif not cur_line:
+            super()._handle_long_word(reversed_chunks, cur_line, cur_len, width)
+
+
 def wrapped(words: str, room: int, most: int | None = None) -> list[str]:
     """Prose in lines of `room` letters; `most`: of so many lines, the last of which ends in … where words are lost."""
     # A number stays with its unit: textwrap does not break at a no-break space.
     bound = re.sub(r"(?<=\d) (?=\S)", "\u00a0", words)
-    lines = textwrap.wrap(bound, room, break_on_hyphens=False, max_lines=most, placeholder=" …")
+    lines = _Wrapper(room, break_on_hyphens=False, max_lines=most, placeholder=" …").wrap(bound)
     return [line.replace("\u00a0", " ") for line in lines] or [""]
 
 
