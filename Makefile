@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .PHONY: help deps deps-demo deps-test venv engine native web no-npm build demo test test-full test-rust test-native test-python test-alone test-web \
-	lint lint-c lint-rust lint-python lint-tests lint-sql lint-shell lint-web lint-docs format bench pictures gallery site install uninstall wheel clean check facts
+	lint lint-c lint-rust lint-python lint-tests lint-sql lint-shell lint-web lint-docs format bench pictures gallery golden site install uninstall wheel clean check facts
 
 PREFIX ?= /usr/local
 # Not as many as OpenMP may use: nproc looks at its variables too.
@@ -31,7 +31,7 @@ DOC_FILES := $(sort $(wildcard *.md) $(shell find bench catalog docs examples en
 
 help:
 	@sed -n '2,4s/^# *//p' Makefile
-	@echo 'targets: deps build web demo check facts test test-full test-ROOM lint format bench pictures gallery site install uninstall wheel clean'
+	@echo 'targets: deps build web demo check facts test test-full test-ROOM lint format bench pictures gallery golden site install uninstall wheel clean'
 	@echo 'settings: JOBS=$(JOBS) PREFIX=$(PREFIX) PYTHON=$(PYTHON)'
 
 # Debian's packages: of all, of the demo, of the tests too.
@@ -196,6 +196,10 @@ pictures: deps-test demo
 # Pages of the docs whose commands are run, and what they print written into them.
 gallery: deps-test build
 	cd tests && ../$(BIN)/python -m harness.gallery
+
+# Pages of `fathom show` that a test compares, in tests/golden.
+golden: deps-test build
+	cd tests && ../$(BIN)/python -m harness.golden
 
 # The docs as pages, in build/site; a link to nothing ends it.
 site: venv

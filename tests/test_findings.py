@@ -60,6 +60,7 @@ def test_the_guilty_is_found_and_the_innocent_is_not(path: Path, tmp_path: Path)
     assert any(says in sentence(one.rule.says, one.values) for one in of_the_pair), listed(guilty)
     advice = [sentence(f"{one.rule.fix}\n{one.rule.knob}", one.values) for one in of_the_pair]
     assert any(pair.todo in words for words in advice), advice
+    assert not pair.line or any(pair.line in "".join(one.lines[:1]) for one in of_the_pair)
     assert all(one.lines for one in of_the_pair if one.calls), "example calls without a source line"
     # Where ranks share processors that is so of both.
     few = pair.ranks > len(os.sched_getaffinity(0))

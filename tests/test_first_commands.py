@@ -61,8 +61,6 @@ def run(page: str, shell: str, folder: Path, long: bool) -> None:
     assert len(steps) > 3, page
     source_directory(folder, steps)
     clean = {"HOME": str(folder), "PATH": "/usr/local/bin:/usr/bin:/bin", "HWLOC_COMPONENTS": "-gl"}
-    if not any("PATH=" in step.command for step in steps):
-        clean["PATH"] = f"{folder / 'build'}:{clean['PATH']}"
     done = subprocess.run(
         [*words, "-c", script(steps, status)], cwd=folder, env=clean, stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=540, check=False,

@@ -36,7 +36,14 @@ process as (
 	from cells as c join own as o using (file, process) join filtered as f using (file) join places() as p on p.file = c.file
 		left join moved as m on m.file = c.file left join account_references() as r on r.file = c.file and r.kind = o.kind
 	group by p.place, c.process
-)
+),
+site as (
+	select p.place as path, max_by(c.id, c.duration, 2) as calls, sum(c.duration) as time
+	from calls as c join places() as p using (file)
+	where c.layer = 'hdf5' and c.topmost and c.kind in ('read', 'write') and c.file in (select file from filtered)
+	group by p.place, c.op, c.site
+),
+example as (select path, flatten(max_by(calls, time, 4)) as calls from site group by path)
 select
 	path,
 	arg_max(files, seconds) as cell_files,
@@ -46,7 +53,7 @@ select
 	arg_max(asked, seconds)::hugeint as asked,
 	max(lost) as lost,
 	'a quicker filter, a lower level (H5Pset_deflate 1), or none where the store has room; chunks that are written as a whole' as fix,
-	[]::ubigint[] as calls
-from process
+	coalesce(any_value(calls), []) as calls
+from process left join example using (path)
 where seconds > below and lost > 0
 group by path

@@ -79,6 +79,14 @@ def test_every_screen_is_clean_small_and_legible(
             assert strongest >= LEGIBLE, (screen, colours)
 
 
+@pytest.mark.parametrize("width", [1280, 768, 390])
+def test_every_tab_is_in_sight(view: Live, width: int) -> None:
+    with view.look(viewport={"width": width, "height": 800}) as look:
+        edges = "all => all.flatMap(one => [one.getBoundingClientRect().left, one.getBoundingClientRect().right])"
+        places = look.page.locator(".tabs a").evaluate_all(edges)
+        assert len(places) == 2 * len(look.screens()) and 0 <= min(places) <= max(places) <= width
+
+
 def test_bad_contrast_is_seen(look: Look) -> None:
     """The measure bites: text in the colour of lines is not legible."""
     look.go("heat", theme="light")

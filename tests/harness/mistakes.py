@@ -50,6 +50,7 @@ class Pair:
     exit: int = 0  # status of both programs
     says: str = ""  # part of the finding's sentence
     todo: str = ""  # part of what to do, and of the knob
+    line: str = ""  # part of the first of its lines
     also: list[str] = field(default_factory=list)  # findings that the innocent one has as well
     needs: list[str] = field(default_factory=list)
     timeout: int = 180  # ranks that spin while they wait take a minute on a busy machine

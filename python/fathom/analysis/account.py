@@ -31,7 +31,7 @@ CAUSES = {
     "requests": "requests beyond their bytes: too many, too small",
     "contention": "more than such an access costs alone",
     "transfer": "the bytes asked for, at the store's rate",
-    "unexplained": "not explained",
+    "unexplained": "no cause is known",
 }
 #: Where the price of an access is from (`learnt` of account_references()), the nearest first -> what that is.
 REFERENCES = {

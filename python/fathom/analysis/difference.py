@@ -15,14 +15,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fathom.analysis import Remembered, Source, landscape, pairing, part, summary
+from fathom.analysis.own import has_ranks
 from fathom.run import database
 from fathom.run.database import added
 from fathom.run.manifest import failure
 from fathom.run.store import Run
+from fathom.text.numbers import plural
 
 SECOND = 1e9
 APART = 0.01  # coverages that differ by less are the same
-RUN, MEAN = "run time", "I/O, mean of the ranks"
+RUN, MEAN = "run time", "I/O, mean of the"
 #: To be said of every difference.
 ONE_EACH = (
     "one run of each: how far apart runs of the same program lie is not known, so a change may be chance;"
@@ -65,12 +67,17 @@ def _joined(
     )
 
 
-def _times(source: Source) -> dict[str, float | None]:
+def unit(a: Side, b: Side) -> str:
+    """What a row of `ranks` is: `rank`; `process` where a run has none."""
+    return "rank" if has_ranks(a.source) and has_ranks(b.source) else "process"
+
+
+def _times(source: Source, unit: str) -> dict[str, float | None]:
     io = landscape.together(source)
     times: dict[str, float | None] = {
         RUN: summary.duration(source) / SECOND,
-        MEAN: io["busy"] / SECOND / max(1, io["units"]),
-        "I/O, rank with the most": io["most"] / SECOND,
+        f"{MEAN} {plural(unit)}": io["busy"] / SECOND / max(1, io["units"]),
+        f"I/O, {unit} with the most": io["most"] / SECOND,
     }
     for layer in summary.layers(source).to_pylist():
         full = layer["recorded"] == layer["calls"]
@@ -79,9 +86,10 @@ def _times(source: Source) -> dict[str, float | None]:
 
 
 def whole(a: Side, b: Side) -> pa.Table:
-    """quantity; seconds_a; seconds_b; difference: run time, I/O time of the mean rank and of the one with the most,
-    and of each layer the time during which one of its calls ran anywhere (null unless all are in full)."""
-    sides = [_times(side.source) for side in (a, b)]
+    """quantity; seconds_a; seconds_b; difference: run time, I/O time of the mean rank (process, without ranks) and of
+    the one with the most, and of each layer the time during which one of its calls ran anywhere (null unless all are
+    in full)."""
+    sides = [_times(side.source, unit(a, b)) for side in (a, b)]
     names = list(dict.fromkeys([*sides[0], *sides[1]]))
     columns = [[side.get(name) for name in names] for side in sides]
     both = [None if None in pair else pair[1] - pair[0] for pair in zip(*columns, strict=True)]
@@ -318,9 +326,8 @@ def slower(table: pa.Table, percent: float) -> list[str]:
     """Which of run time and I/O time of the mean rank grew by more than this; of `whole`."""
     grown = []
     for row in table.to_pylist():
-        if row["quantity"] in (RUN, MEAN) and row["seconds_b"] > row["seconds_a"] * (
-            1 + percent / 100
-        ):
+        counts = row["quantity"] == RUN or row["quantity"].startswith(MEAN)
+        if counts and row["seconds_b"] > row["seconds_a"] * (1 + percent / 100):
             grown.append(row["quantity"])
     return grown
 

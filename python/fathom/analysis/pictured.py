@@ -15,6 +15,8 @@ from fathom.run.database import one_of, quoted
 
 #: Rows and columns of a map, at most; calls of a timeline that are drawn one by one; its lanes, and bins of more calls.
 ROWS, BINS, SPANS, LANES, WIDTH = 64, 200, 10_000, 16, 1024
+#: Calls whose time no other call of their layer has too. While a run is looked at that still runs that is not known.
+OUTERMOST = "coalesce(topmost, true)"
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ def cells(source: Source, layer: str | None) -> Cells:
 def _of_layer(source: Source, layer: str) -> tuple[str, str]:
     which = f"layer = {quoted(layer)}"
     if source.sql(f"select exists(from calls where {which}) as there")["there"][0].as_py():
-        return f"tile_calls({which})", f"calls of {layer}"
+        return f"tile_calls({which} and {OUTERMOST})", f"calls of {layer}"
     return f"tile_heat({which})", f"reads and writes of {layer}"
 
 

@@ -129,8 +129,9 @@ def functions(source: Source) -> pa.Table:
 def ranks(source: Source) -> pa.Table:
     """One row per process that made calls or has a rank, by rank.
 
-    Columns: rank (null outside MPI); process; pid; host; program; ended; calls, bytes, seconds of its
-    outermost calls; busy_seconds (union of their intervals, so threads do not add up); share.
+    Columns: rank (null outside MPI); process; pid; parent (process that started it, where it was recorded); host;
+    program; command (its words); ended; calls, bytes, seconds of its outermost calls; busy_seconds (union of their
+    intervals, so threads do not add up); share.
     """
     rows = source.sql("from rank_totals()")
     busy = dict(_pairs(source.sql("from busy_processes($regions, $talk)", **own_values(source))))
@@ -140,8 +141,10 @@ def ranks(source: Source) -> pa.Table:
             "rank": rows["rank"],
             "process": rows["process"],
             "pid": rows["pid"],
+            "parent": rows["parent"],
             "host": rows["host"],
             "program": rows["exe"],
+            "command": rows["command"],
             "ended": rows["ended"],
             "calls": rows["calls"],
             "bytes": rows["bytes"],

@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--fail-over",
         type=_percent,
         metavar="PERCENT",
-        help="exit 1 when run time, or I/O time of the mean rank, grew by more",
+        help="exit 1 when run time, or I/O time of the mean rank or process, grew by more",
     )
     form = parser.add_mutually_exclusive_group()
     form.add_argument(
@@ -71,14 +71,15 @@ def _one(arguments: argparse.Namespace, a: Side, b: Side) -> None:
     elif arguments.by == "configuration":
         view.show_configuration(table.slice(0, arguments.top))
     else:
-        view.show_table(arguments.by, table, arguments.top)
+        unit = difference.unit(a, b) if arguments.by == "rank" else ""
+        view.show_table(arguments.by, table, arguments.top, unit)
         for line in (difference.ONE_EACH, *_left_out(a, b)):
-            print(f"fathom: {line}", file=sys.stderr)
+            tables.note(f"fathom: {line}", sys.stderr)
 
 
 def _all(arguments: argparse.Namespace, a: Side, b: Side) -> None:
     whole, warnings = difference.whole(a, b), difference.incomparable(a, b)
-    tables = {by: ask(a, b) for by, ask in difference.BY.items()}
+    by_name = {by: ask(a, b) for by, ask in difference.BY.items()}
     if arguments.json:
         content = {
             "format": 1,
@@ -87,12 +88,14 @@ def _all(arguments: argparse.Namespace, a: Side, b: Side) -> None:
             "incomparable": warnings,
             "whole": whole,
         }
-        content |= {by: table.slice(0, arguments.top) for by, table in tables.items()}
+        content |= {by: table.slice(0, arguments.top) for by, table in by_name.items()}
         written.show(content)
     else:
-        view.show_difference((a.name, b.name), warnings, whole, tables, arguments.top or 10)
+        names, top = (a.name, b.name), arguments.top or 10
+        view.show_difference(names, warnings, whole, by_name, top, difference.unit(a, b))
         for line in _left_out(a, b):
-            print(f"\n{line}")
+            print()
+            tables.note(line)
 
 
 def _failed(limit: float, a: Side, b: Side) -> bool:

@@ -138,8 +138,8 @@ def _print_table(arguments: argparse.Namespace, source: Run, content: Page) -> N
             print(line)
     for key, why in NOTHING.items():
         if key in arguments.by and not rows.num_rows:
-            print(f"fathom: {why}", file=sys.stderr)
-    print(f"fathom: {coverage_footer.one_line(content)}", file=sys.stderr)
+            tables.note(f"fathom: {why}", sys.stderr)
+    tables.note(f"fathom: {coverage_footer.one_line(content)}", sys.stderr)
 
 
 def _print_next(opened: Run, content: Page) -> None:
@@ -148,18 +148,16 @@ def _print_next(opened: Run, content: Page) -> None:
         seen = bool(content.table("layers").num_rows)
         print("This run has the calls themselves:" if seen else "No I/O call was recorded")
         for line in answers.lines(content.answers, content.name, content.manifest) if seen else ():
-            print(f"  {line}")
+            tables.note(f"  {line}")
     else:
         path = _write_selection(opened.name, words.selection(step, opened.name))
         print(words.command(path, opened.name, opened.manifest))
-        print(f"fathom: {path} selects {words.why(step)}", file=sys.stderr)
+        tables.note(f"fathom: {path} selects {words.why(step)}", sys.stderr)
         launcher = opened.manifest.get("launcher")
         if launcher:
-            print(
-                f"fathom: start it inside the launcher ({launcher}), as this run was",
-                file=sys.stderr,
-            )
-    print(f"fathom: {coverage_footer.one_line(content)}", file=sys.stderr)
+            how = f"start it inside the launcher ({launcher}), as this run was"
+            tables.note(f"fathom: {how}", sys.stderr)
+    tables.note(f"fathom: {coverage_footer.one_line(content)}", sys.stderr)
 
 
 def _write_selection(name: str, content: str) -> str:

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from fathom.analysis.difference import ONE_EACH
 from fathom.run import database
 from fathom.text import numbers
-from fathom.text.tables import Column, heading, printable, show, text
+from fathom.text.tables import Column, heading, note, printable, show, text
 
 Write = Callable[[Any], str]
 
@@ -54,6 +54,15 @@ SHOWN = {
     "rank": ("rank", ("seconds", "calls", "bytes_moved")),
     "file": ("path", ("seconds", "calls", "bytes_read", "bytes_written")),
 }
+# Of these columns, which goes first where there is no room.
+SPARE = {
+    "bytes_read": 4,
+    "bytes": 4,
+    "bytes_moved": 4,
+    "bytes_written": 3,
+    "calls": 2,
+    "exclusive_seconds": 1,
+}
 HEADINGS = {
     "inclusive_seconds": "inclusive",
     "exclusive_seconds": "exclusive",
@@ -96,8 +105,8 @@ def _changed(table: pa.Table) -> pa.Table:
     return table.filter(apart)
 
 
-def show_table(by: str, table: pa.Table, top: int | None) -> None:
-    """Rows in which anything differs, the largest difference of time first."""
+def show_table(by: str, table: pa.Table, top: int | None, unit: str = "") -> None:
+    """Rows in which anything differs, the largest difference of time first. `unit`: what they are of, if not `by`."""
     differing = _changed(table)
     quantities = SHOWN[by][1]
     if differing.num_rows:
@@ -111,9 +120,8 @@ def show_table(by: str, table: pa.Table, top: int | None) -> None:
         ]
         columns = [
             Column("change", "change", text),
-            # Not aligned to the right: these may wrap on a narrow terminal.
-            *(Column(HEADINGS.get(q, q), q, text, right=False) for q in quantities),
-            Column(by, "name", text, right=False),
+            *(Column(HEADINGS.get(q, q), q, text, spare=SPARE.get(q, 0)) for q in quantities),
+            Column(unit or by, "name", text, right=False, is_key=True, is_path=by == "file"),
         ]
         show(columns, database.table_of(cells))
     if same := table.num_rows - differing.num_rows:
@@ -148,14 +156,15 @@ def show_difference(
     whole: pa.Table,
     tables: dict[str, pa.Table],
     top: int,
+    unit: str,
 ) -> None:
-    """All tables, to stdout."""
+    """All tables, to stdout. `unit`: a rank, or where there are none a process."""
     heading(f"A: {printable(names[0])}, B: {printable(names[1])}; change is B's less A's")
-    print(f"  {ONE_EACH}")
+    note(f"  {ONE_EACH}")
     if warnings:
         heading("\nNot comparable, or only with care")
         for warning in warnings:
-            print(f"  {printable(warning)}")
+            note(f"  {printable(warning)}")
     heading("\nThe whole (unions: what overlaps counts once)")
     rows = [
         row | {"factor": factor(row["seconds_a"], row["seconds_b"])} for row in whole.to_pylist()
@@ -166,6 +175,8 @@ def show_difference(
     for by in SHOWN:
         changed = _changed(tables[by]).num_rows
         cut = f", {top} of {changed:,} that differ" if changed > top else ""
-        how = " (union of a rank's calls)" if by == "rank" else " (summed over calls)"
-        heading(f"\n{by.capitalize()}s{how}{cut}")
-        show_table(by, tables[by], top)
+        of, how = by, "summed over calls"
+        if by == "rank":
+            of, how = unit, f"union of a {unit}'s calls"
+        heading(f"\n{numbers.plural(of).capitalize()} ({how}){cut}")
+        show_table(by, tables[by], top, of)

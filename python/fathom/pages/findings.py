@@ -11,7 +11,7 @@ from fathom.analysis.findings import Finding, Findings
 from fathom.analysis.sentence import sentence
 from fathom.run.store import Run
 from fathom.text import numbers
-from fathom.text.tables import emphasised, heading, printable
+from fathom.text.tables import emphasised, heading, note, printable
 
 
 def as_json(finding: Finding) -> dict[str, Any]:
@@ -136,4 +136,5 @@ def print_findings(run: Run, findings: Findings, top: int | None) -> None:
     for number, (finding, proof) in enumerate(zip(shown, proofs, strict=True), 1):
         _print(number, finding, proof)
     for line in not_asked(findings):
-        print(f"\n{line}")
+        print()
+        note(line)

@@ -48,6 +48,10 @@ def paint(lines: Sequence[Line], unit: str, run_seconds: float, width: int) -> l
         painted.append(f"{_label(unit, line)} |{cells}|")
     painted.append(f"{'':{LABEL}}  {_axis(columns, run_seconds)}")
     steps = "  ".join(f"{SHADES[n]} to {25 * n} %" for n in range(1, 5))
-    many = ", mean of the ranks of a line" if any(line.units > 1 for line in lines) else ""
+    many = (
+        f", mean of the {numbers.plural(unit)} of a line"
+        if any(line.units > 1 for line in lines)
+        else ""
+    )
     painted.append(f"{'':{LABEL}}  {steps} of its time in I/O{many}")
     return painted

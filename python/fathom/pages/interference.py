@@ -159,4 +159,4 @@ def show_interference(overlaps: Interference) -> None:
     for line in advice(overlaps):
         emphasised("  do    ", line)
     for note in overlaps.notes:
-        print(printable(f"  note  {note}"))
+        emphasised("  note  ", printable(note))

@@ -1,6 +1,7 @@
 """Many runs as tables of one row per run, so that each fits a terminal."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -12,7 +13,7 @@ from fathom.pages import answers, coverage_footer
 from fathom.run import database
 from fathom.run.manifest import command_line
 from fathom.text import numbers, spark
-from fathom.text.tables import Column, heading, printable, show, text
+from fathom.text.tables import Column, heading, note, printable, show, text
 
 Row = Mapping[str, Any]
 SPARK = 25  # bars: four parts of the run each
@@ -24,14 +25,15 @@ def _cells(names: Sequence[str]) -> tuple[Column, ...]:
     return tuple(Column(name, name, text, right=False) for name in ("run", *names))
 
 
+RANKS = Column("ranks", "ranks_seen", numbers.count, spare=1)
 TIME = (
     Column("run", "run", text, right=False),
-    Column("ranks", "ranks_seen", numbers.count),
+    RANKS,
     Column("run time", "run_seconds", numbers.seconds),
     Column("I/O", "io_seconds", numbers.seconds),
-    Column("of run", "io_share", numbers.percent),
-    Column("most", "io_most_seconds", numbers.seconds),
-    Column("rank", "io_most_rank", numbers.count),
+    Column("of run", "io_share", numbers.percent, spare=3),
+    Column("most", "io_most_seconds", numbers.seconds, spare=2),
+    Column("rank", "io_most_rank", numbers.count, spare=2),
     Column("read", "bytes_read", numbers.size),
     Column("written", "bytes_written", numbers.size),
 )
@@ -55,7 +57,7 @@ SPEEDUP = (
 RANKING = (
     Column("run", "run", text, right=False),
     Column("program", "program", text, right=False),
-    Column("ranks", "ranks_seen", numbers.count),
+    RANKS,
     Column("run time", "run_seconds", numbers.seconds),
     Column("I/O", "io_seconds", numbers.seconds),
     Column("of run", "io_share", numbers.percent),
@@ -72,7 +74,11 @@ LOST = (
 )
 COMMANDS = _cells(("command",))
 WHO = _cells(("time by", "bytes by", "layers", "MPI-IO functions"))
-WHEN = _cells(("the run", "I/O occurs"))
+WHEN = (
+    Column("run", "run", text, right=False),
+    Column("the run", "the run", text),  # a picture: whole or not at all
+    Column("I/O occurs", "I/O occurs", text, right=False),
+)
 
 
 def dominance(row: Row, prefix: str) -> str:
@@ -122,6 +128,19 @@ def _words(row: Row) -> dict[str, Any]:
     }
 
 
+def _unit(rows: Sequence[Row]) -> str:
+    """`rank`; `process` where a run has none."""
+    return "rank" if all(row["ranks"] for row in rows) else "process"
+
+
+def _of_units(columns: Sequence[Column], unit: str) -> list[Column]:
+    """The same columns with the unit's name above those of ranks."""
+    headings = {"rank": unit, "ranks": numbers.plural(unit)}
+    return [
+        replace(column, heading=headings.get(column.heading, column.heading)) for column in columns
+    ]
+
+
 def _table(title: str, columns: Sequence[Column], rows: Sequence[Row]) -> None:
     heading(f"\n{title}")
     _rows(columns, rows)
@@ -157,7 +176,7 @@ def _groups(rows: Sequence[Row], names: Sequence[str]) -> None:
             )
     columns = [Column("I/O" if name == "io" else name, name, text, right=name not in ("files of", "run"))
                for name in lines[0]]  # fmt: skip
-    _table("File groups (of the mean rank)", columns, lines)
+    _table(f"File groups (of the mean {_unit(rows)})", columns, lines)
 
 
 def _left_out(rows: Sequence[Row]) -> list[str]:
@@ -177,11 +196,11 @@ def _opens(row: Row) -> str:
 def show_ranking(rows: Sequence[Row], of: int, by: str) -> None:
     """Many runs in one table; the order is the caller's."""
     words = [{**row, "opens/s": _opens(row)} for row in rows]
-    columns = RANKING + (LOST if by == "lost" else ())
+    columns = _of_units(RANKING + (LOST if by == "lost" else ()), _unit(rows))
     heading(f"{len(rows):,} of {numbers.things(of, 'run')}, by {by}")
     _rows(columns, words)
     for line in _left_out(rows):
-        print(f"  {line}")
+        note(f"  {line}")
 
 
 def show_landscape(
@@ -190,23 +209,27 @@ def show_landscape(
     """All tables, to stdout."""
     printed = [_words(row) for row in rows]
     calls = f"calls of layer {layer}" if layer else "the program's own I/O calls"
+    unit = _unit(rows)
+    units = numbers.plural(unit)
     heading("Runs")
     show(
         COMMANDS,
         pa.Table.from_pylist([{"run": row["run"], "command": row["command"]} for row in printed]),
     )
-    _table(f"Time of {calls} (a rank's union; mean and most)", TIME, printed)
-    _table("Operations (mean over the ranks; share and function of all ranks)", OPERATIONS, printed)
+    time = _of_units(TIME, unit)
+    _table(f"Time of {calls} (a {unit}'s union; mean and most)", time, printed)
+    operations = f"Operations (mean over the {units}; share and function of all {units})"
+    _table(operations, OPERATIONS, printed)
     _table("Who (90 % of it), and by what (<: called by a layer above)", WHO, printed)
-    _table("When (of the run, from left to right: ranks in I/O)", WHEN, printed)
+    _table(f"When (of the run, from left to right: {units} in I/O)", WHEN, printed)
     if baseline:
-        _table(f"Speed-up over {printable(baseline)} (means over the ranks)", SPEEDUP, printed)
-        print(f"  {ONE_EACH}")
+        _table(f"Speed-up over {printable(baseline)} (means over the {units})", SPEEDUP, printed)
+        note(f"  {ONE_EACH}")
     if groups:
         _groups(rows, groups)
-    notes = [f"  {row['run']}: {note}" for row in rows for note in row["notes"]]
+    notes = [f"  {row['run']}: {line}" for row in rows for line in row["notes"]]
     notes += [f"  {line}" for line in _left_out(rows)]
     if notes:
         heading("\nNotes")
-        for note in notes:
-            print(printable(note))
+        for line in notes:
+            note(printable(line))

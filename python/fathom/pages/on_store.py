@@ -105,18 +105,19 @@ def _bars(prediction: Prediction, there: There) -> None:
     whole = max(share.seconds for share in both.values())
     ranked = sorted(of_there.causes.items(), key=lambda one: -one[1])
     named = [cause for cause, seconds in ranked if seconds > account.LEAST * of_there.seconds]
-    wide = max(20, columns() - account.LABEL - 3)
+    labels = [f"{title}, {account.who(share)}" for title, share in both.items()]
+    margin = max(account.LABEL, *map(len, labels))
+    wide = max(20, columns() - margin - 3)
     fills = dict(zip(named, account.FILLS, strict=False))
-    for title, share in both.items():
-        label = f"{title}, {account.who(share)}"
-        print(f"{label:>{account.LABEL}} |{account.fill(share, list(fills), whole, wide)}|")
+    for label, share in zip(labels, both.values(), strict=True):
+        print(f"{label:>{margin}} |{account.fill(share, list(fills), whole, wide)}|")
         words = [
             f"{fills.get(cause, account.OTHERS)} {cause} "
             + (interval(there.causes[cause]) if share is of_there else numbers.seconds(seconds))
             for cause, seconds in sorted(share.causes.items(), key=lambda one: -one[1])
             if seconds > account.LEAST * share.seconds
         ]
-        emphasised(" " * (account.LABEL + 2), "  ".join(words))
+        emphasised(" " * (margin + 2), "  ".join(words))
 
 
 def rows(prediction: Prediction, top: int | None) -> pa.Table:

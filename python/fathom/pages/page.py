@@ -21,7 +21,7 @@ from fathom.pages.part import Page, Part
 from fathom.pages.sections import PARTS
 from fathom.run import cost
 from fathom.run.store import Run, as_json
-from fathom.text.tables import columns, emphasised, heading, printable, show
+from fathom.text.tables import columns, emphasised, heading, note, printable, show
 
 #: Events up to which the page has the account and the worst findings, which are kept: beyond, they take a minute.
 FINDINGS_ON_PAGE = 20_000_000
@@ -55,15 +55,15 @@ def compute(
 
 def _print_facts(title: str, line: str, lesser: Sequence[str]) -> None:
     heading(title)
-    print(line)
+    note(line)
     for less in lesser:
-        print(f"recorded in part: {printable(less)}")
+        note(f"recorded in part: {printable(less)}")
 
 
 def _print_nothing(title: str, why: str) -> None:
     heading(f"\n{title}")
     if why:
-        print(f"  {why}")
+        note(f"  {why}")
 
 
 def _print_answers(by_question: Sequence[tuple[str, Sequence[str]]]) -> None:
@@ -88,9 +88,9 @@ def _print_heat(page: Page, lines: Sequence[Line], of_all: bool) -> None:
     what = "reads and writes" if facts.when.source == "heat" else "I/O"
     heading(f"\nWhen, by {unit} ({what}, of each {unit}'s time)")
     for line in heat.paint(lines, unit, facts.time.run_seconds, columns() - 1):
-        print(line)
+        note(line)
     if of_all:
-        print(f"  {HEAT_OF_ALL}")
+        note(f"  {HEAT_OF_ALL}")
 
 
 def _print_part(part: Part, title: str, rows: pa.Table, words: Sequence[str], top: int) -> None:
@@ -99,7 +99,7 @@ def _print_part(part: Part, title: str, rows: pa.Table, words: Sequence[str], to
     if part.columns:
         show(part.columns, rows.slice(0, top) if cut else rows)
     for line in words:
-        print(line)
+        note(line)
 
 
 def _blocks(page: Page, top: int) -> Iterator[Callable[[], None]]:

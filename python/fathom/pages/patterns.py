@@ -9,7 +9,7 @@ from fathom.analysis.distribution.access import Access, Pieces
 from fathom.analysis.distribution.patterns import Pattern, Patterns
 from fathom.analysis.distribution.uses import Use
 from fathom.text import numbers
-from fathom.text.tables import emphasised, heading, printable
+from fathom.text.tables import emphasised, heading, note, printable
 
 NAMED = 8  # arrays of a group that are named
 BELOW_HDF5 = "offsets of an HDF5 file: which datasets and chunks they are is not known"
@@ -144,10 +144,10 @@ def _print_group(group: Alike, unit: str) -> None:
         f"{arrays}{numbers.size(total)} in {numbers.things(calls, 'call')}",
     )
     for line in hpf.directives(first.name or first.path, first.distribution):
-        print(f"    {line}")
+        note(f"    {line}")
     ranks = sorted({rank for pattern in group for rank in pattern.distribution.ranks})
     if first.distribution.is_of_one_rank:
-        print(f"    ! {'one each of ' if len(ranks) > 1 else ''}{_ranks(ranks, unit)}")
+        note(f"    ! {'one each of ' if len(ranks) > 1 else ''}{_ranks(ranks, unit)}")
     for line in (*_remarks(first), _again(first), _ways(first, unit)):
         if line:
             emphasised("    ", line)
@@ -191,7 +191,7 @@ def show_patterns(of_run: Patterns, name: str, top: int) -> None:
         f"the distribution is known of {share} of {numbers.size(of_run.bytes)}"
     )
     if of_run.when.source != "span" and of_run.when.pattern != "none":
-        print(f"I/O occurs: {_when(of_run)}")
+        note(f"I/O occurs: {_when(of_run)}")
     by_group: dict[str, list[Pattern]] = {}
     for pattern in of_run.patterns:
         by_group.setdefault(of_run.files.get(pattern.file, pattern.path), []).append(pattern)
@@ -204,8 +204,8 @@ def show_patterns(of_run: Patterns, name: str, top: int) -> None:
         notes.append(f"{len(ordered) - top:,} groups of files of fewer bytes: --top shows them")
     if notes:
         heading("\nNot in the above")
-    for note in notes:
-        print(f"  {note}")
+    for line in notes:
+        note(f"  {line}")
 
 
 def _when(of_run: Patterns) -> str:

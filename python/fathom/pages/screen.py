@@ -20,15 +20,9 @@ from fathom.text.tables import printable, wrapped
 
 #: Of a terminal that nobody has made larger.
 ROWS = 24
-#: The verdict, and what else is answered where there is room.
-QUESTIONS = (
-    "I/O the problem?",
-    "Which operation?",
-    "Which line?",
-    "Which ranks?",
-    "Which library?",
-    "When?",
-)
+#: The verdict, and what else is answered where there is room; a line of the program, where one is known, always.
+VERDICT, LINE = "I/O the problem?", "Which line?"
+QUESTIONS = (VERDICT, "Which operation?", LINE, "Which ranks?", "Which library?", "When?")
 LABEL = 18  # of a question
 LEAST_PATH = 20  # of a file's name
 EVERYTHING = 6  # lines of what to do, and all else that a finding says
@@ -41,11 +35,14 @@ def _plain(label: str, words: str, width: int, most: int | None = None) -> list[
 
 
 def _title(page: Page, width: int) -> str:
-    """One line: of a long command the program's directory goes first, then the last words."""
+    """One line: of a long command the directories go first, then the last words."""
     title, _ = facts.of(page)
     if len(title) > width:
         title = f"{printable(page.name)}: {printable(command_line(page.manifest, short=True))}"
-    return title if len(title) <= width else f"{title[: width - 2]} …"
+    if len(title) <= width:
+        return title
+    words = title[: width - 1].rpartition(" ")[0]
+    return f"{words or title[: width - 2]} …"
 
 
 def _head(page: Page, width: int) -> list[Line]:
@@ -80,8 +77,10 @@ def _where(finding: Finding, directory: str, room: int) -> str:
 
 def _finding(finding: Finding, directory: str, detail: int, width: int) -> list[Line]:
     """Title, place, and so many lines of what to do; with EVERYTHING all that was seen and each line of the program."""
-    lines = [(f"{findings.lost(finding):>{MARGIN - 2}}  {finding.rule.title}"[:width], "")]
     margin = " " * MARGIN
+    first, *more = wrapped(finding.rule.title, width - MARGIN)
+    lines = [(f"{findings.lost(finding):>{MARGIN - 2}}  {first}", "")]
+    lines += [(margin + line, "") for line in more]
     if detail < EVERYTHING:
         lines += _plain(margin, _where(finding, directory, width - MARGIN), width, 1)
     else:
@@ -100,11 +99,12 @@ def _findings(page: Page, room: int, width: int) -> list[Line]:
     worst = page.findings.conclusions[: findings.WORST]
     if not worst:
         return []
-    directory = f"{page.manifest.get('directory', '')}/"
+    directory = page.manifest.get("directory")
+    below = f"{directory}/" if directory else ""
 
     def laid_out(details: Sequence[int]) -> list[Line]:
         pairs = zip(worst, details, strict=True)
-        return [line for one, detail in pairs for line in _finding(one, directory, detail, width)]
+        return [line for one, detail in pairs for line in _finding(one, below, detail, width)]
 
     while len(worst) > 1 and len(laid_out([1] * len(worst))) >= room:
         worst.pop()
@@ -119,14 +119,26 @@ def _findings(page: Page, room: int, width: int) -> list[Line]:
     return [(f"{title} (seconds that mending it wins)", ""), *laid_out(details)]
 
 
-def _answers(said: Mapping[str, Sequence[str]], room: int, width: int) -> list[Line]:
-    """The verdict, and further answers, each whole or not at all."""
-    lines: list[Line] = []
-    for question in QUESTIONS:
+def _first(page: Page) -> tuple[str, ...]:
+    """Questions that are answered whatever the room."""
+    lines = page.answers.lines
+    known = lines is not None and lines.num_rows > 0 and lines["source"][0].as_py()
+    return (VERDICT, LINE) if known else (VERDICT,)
+
+
+def _answers(
+    said: Mapping[str, Sequence[str]], first: Sequence[str], room: int, width: int
+) -> list[Line]:
+    """The first answers, and further ones, each whole or not at all."""
+
+    def answer(question: str) -> list[Line]:
         label = question.ljust(LABEL)
-        answer = [line for words in said[question][:1] for line in _plain(label, words, width)]
-        if not lines or len(lines) + len(answer) <= room:
-            lines += answer
+        return [line for words in said[question][:1] for line in _plain(label, words, width)]
+
+    lines = [line for question in first for line in answer(question)]
+    for question in QUESTIONS:
+        if question not in first and len(lines) + len(answer(question)) <= room:
+            lines += answer(question)
     return lines
 
 
@@ -139,7 +151,7 @@ def _missing(page: Page, width: int) -> list[Line]:
     if noted == missing:
         tool = imported_by(page.manifest)
         things = numbers.things(len(missing), "thing")
-        return _plain("Missing: ", f"{things} that {tool} did not record: --all names them", width)
+        return _plain("Missing: ", f"{things} that {tool} did not record (--all)", width)
     missing = [line for line in missing if line not in noted] + noted
     more = f" (and {len(missing) - 1:,} more: --all)" if len(missing) > 1 else ""
     (line,) = wrapped(missing[0], width - len("Missing: ") - len(more), 1)
@@ -165,10 +177,11 @@ def lines(page: Page, width: int) -> list[Line]:
         return _joined([head, _nothing(page, width), end])
     bar = _bar(page, width)
     said = dict(answers.sentences(page.answers, page.name, page.manifest))
-    verdict = _answers(said, 0, width)
+    first = _first(page)
+    verdict = _answers(said, first, 0, width)
     found = _findings(page, ROWS - len(_joined([head, bar, verdict, end])) - 1, width)
     room = ROWS - len(_joined([head, bar, [], found, end])) - 1
-    return _joined([head, bar, _answers(said, room, width), found, end])
+    return _joined([head, bar, _answers(said, first, room, width), found, end])
 
 
 def _joined(blocks: Iterable[Sequence[Line]]) -> list[Line]:

@@ -1,6 +1,7 @@
 """The sections of the page of `show`, in its order. A new table is a row here."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -11,6 +12,7 @@ from fathom.errors import UsageError, unknown
 from fathom.pages import collectives as shape
 from fathom.pages import coverage_footer, loaders, tree, tuned
 from fathom.pages.part import Page, Part
+from fathom.run.manifest import command_line
 from fathom.text import numbers
 from fathom.text.column import Column
 from fathom.text.tables import printable, text
@@ -36,9 +38,9 @@ LAYERS = (
     Column("MB/s", "mb_per_s", numbers.rate),
 )
 FUNCTIONS = (
-    Column("function", "op", text, right=False),
+    Column("function", "op", text, right=False, is_key=True),
     Column("layer", "layer", text, right=False),
-    Column("called from", "caller", text, right=False),
+    Column("called from", "caller", text, right=False, is_key=True),
     Column("calls", "calls", numbers.count),
     Column("errors", "errors", numbers.count),
     Column("bytes", "bytes", numbers.size),
@@ -57,16 +59,25 @@ PERCENTILES = (
     Column("p99", "p99_seconds", numbers.seconds),
     Column("longest", "longest_seconds", numbers.seconds),
 )
+
+
+def _started(command: list[str], program: str | None) -> str:
+    """Its words without directories; of a log that has none the program."""
+    return printable(command_line({"command": command}, short=True)) if command else text(program)
+
+
 RANKS = (
-    Column("rank", "rank", numbers.count),
-    Column("process", "pid", str, spare=3),
-    Column("host", "host", text, right=False, spare=2),
-    Column("ended", "ended", text, right=False, spare=1),
+    Column("rank", "rank", numbers.count, is_key=True, where_known=True),
+    Column("process", "process", numbers.count, is_key=True),
+    Column("parent", "parent", numbers.count, is_key=True, where_known=True),
+    Column("pid", "pid", str, spare=4),
+    Column("host", "host", text, right=False, spare=3),
+    Column("ended", "ended", text, right=False, spare=2),
     Column("calls", "calls", numbers.count),
     Column("bytes asked", "bytes", numbers.size),
     Column("time", "seconds", numbers.seconds),
-    Column("share", "share", numbers.percent),
-    Column("program", "program", text, right=False, is_path=True),
+    Column("share", "share", numbers.percent, spare=1),
+    Column("program", "command", _started, right=False, is_key=True, also=("program",)),
 )
 FILES = (
     Column("read", "bytes_read", numbers.size),
@@ -78,28 +89,30 @@ FILES = (
     Column("file", "path", text, right=False, is_path=True),
 )
 ORIGINS = (
-    Column("operation", "operation", text, right=False),
-    Column("called from", "caller", lambda name: f"< {text(name) or 'none'}", right=False),
+    Column("operation", "operation", text, right=False, is_key=True),
+    Column(
+        "called from", "caller", lambda name: f"< {text(name) or 'none'}", right=False, is_key=True
+    ),
     Column("files", "file_group", text, right=False),
     Column("number", "files", numbers.count, spare=3),
     Column("calls", "calls", numbers.count, spare=2),
     Column("bytes", "bytes", numbers.size),
     Column("time", "seconds", numbers.seconds),
     Column("in caller", "caller_seconds", numbers.seconds),
-    Column("ranks", "ranks", ranklist.brief, right=False),
+    Column("who", "ranks", ranklist.brief, right=False),
 )
 VARIABLES = (
     Column("layer", "layer", text, right=False),
-    Column("reads", "reads", numbers.count),
-    Column("writes", "writes", numbers.count),
+    Column("reads", "reads", numbers.count, spare=1),
+    Column("writes", "writes", numbers.count, spare=1),
     Column("read", "bytes_read", numbers.size),
     Column("written", "bytes_written", numbers.size),
     Column("time", "seconds", numbers.seconds),
-    Column("POSIX read", "system_read", numbers.size, spare=3),
-    Column("written", "system_written", numbers.size, spare=4),
-    Column("calls", "system_calls", numbers.count, spare=1),
-    Column("processes", "processes", numbers.count, spare=2),
-    Column("variable", "variable", text, right=False),
+    Column("POSIX read", "system_read", numbers.size, spare=4),
+    Column("POSIX written", "system_written", numbers.size, spare=5),
+    Column("POSIX calls", "system_calls", numbers.count, spare=2),
+    Column("processes", "processes", numbers.count, spare=3),
+    Column("variable", "variable", text, right=False, is_key=True),
     Column("file", "path", text, right=False, is_path=True),
 )
 MOUNTS = (
@@ -112,8 +125,8 @@ MOUNTS = (
     Column("mount point", "mount", text, right=False, is_path=True),
 )
 HINTS = (
-    Column("setting", "setting", text, right=False),
-    Column("value", "value", text, right=False),
+    Column("setting", "setting", text, right=False, is_key=True),
+    Column("value", "value", text, right=False, is_key=True),
     Column("source", "source", text, right=False, spare=3),
     Column("processes", "processes", numbers.count, spare=2),
     Column("files", "files", numbers.count, spare=1),
@@ -150,7 +163,7 @@ WAITS = (
     Column("processes", "processes", numbers.count),
 )
 SERVERS = (
-    Column("number", "number", numbers.count),
+    Column("number", "number", numbers.count, is_key=True),
     Column("calls", "calls", numbers.count),
     Column("reads and writes", "accesses", numbers.count, spare=3),
     Column("errors", "errors", numbers.count, spare=4),
@@ -193,8 +206,8 @@ KEY_COLUMNS = {
     "layer": Column("layer", "layer", text, right=False),
     "caller": Column("called from", "caller", text, right=False),
     "operation": Column("operation", "operation", text, right=False),
-    "rank": Column("rank", "rank", numbers.count),
-    "process": Column("process", "process", str),
+    "rank": Column("rank", "rank", numbers.count, where_known=True),
+    "process": Column("process", "process", numbers.count),
     "path": Column("file", "path", text, right=False, is_path=True),
     "file_group": Column("files", "file_group", text, right=False),
     "suffix": Column("files", "suffix", text, right=False),
@@ -219,7 +232,8 @@ MEASURES = (
 
 def key_columns(names: Sequence[str]) -> tuple[Column, ...]:
     """Columns of a breakdown whose table has these."""
-    return (*(KEY_COLUMNS[name] for name in names if name in KEY_COLUMNS), *MEASURES)
+    keys = (KEY_COLUMNS[name] for name in names if name in KEY_COLUMNS)
+    return (*(replace(key, is_key=True) for key in keys), *MEASURES)
 
 
 def _bins(bins: list[list[int | None]]) -> str:
@@ -246,8 +260,8 @@ def _common(common: list[list[int]]) -> str:
 
 
 SIZES = (
-    Column("layer", "layer", text, right=False),
-    Column("operation", "operation", text, right=False),
+    Column("layer", "layer", text, right=False, is_key=True),
+    Column("operation", "operation", text, right=False, is_key=True),
     Column("accesses", "accesses", numbers.count),
     Column("sizes", "bins", _bins, right=False),
     Column("most often", "common", _common, right=False),
@@ -343,9 +357,9 @@ def _ranks_of(ranks: list[int] | None) -> str:
 
 
 UNFINISHED = (
-    Column("rank", "ranks", _ranks_of),
+    Column("rank", "ranks", _ranks_of, is_key=True),
     Column("process", "pids", _ranks_of, spare=2),
-    Column("function", "op", text, right=False),
+    Column("function", "op", text, right=False, is_key=True),
     Column("layer", "layer", text, right=False, spare=1),
     Column("since", "since_seconds", numbers.seconds),
     Column("for", "seconds", numbers.seconds),
@@ -354,10 +368,10 @@ UNFINISHED = (
     Column("file", "path", text, right=False, is_path=True),
 )
 CRITICAL = (
-    Column("phase", "phase", numbers.count),
+    Column("phase", "phase", numbers.count, is_key=True),
     Column("start", "start_seconds", numbers.seconds),
     Column("lasts", "seconds", numbers.seconds),
-    Column("rank", "rank", numbers.count),
+    Column("rank", "rank", numbers.count, is_key=True),
     Column("process", "pid", str, spare=2),
     Column("host", "host", text, right=False, spare=3),
     Column("server", "server", text, right=False),
@@ -367,9 +381,9 @@ CRITICAL = (
     Column("why", "why", text, right=False, spare=1),
 )
 CRITICAL_PATH = (
-    Column("phase", "phase", numbers.count),
-    Column("rank", "rank", numbers.count),
-    Column("path", "steps", text, right=False),
+    Column("phase", "phase", numbers.count, is_key=True),
+    Column("rank", "rank", numbers.count, is_key=True),
+    Column("path", "steps", text, right=False, is_key=True),
     Column("layer", "layer", text, right=False, spare=1),
     Column("calls", "calls", numbers.count),
     Column("bytes", "bytes", numbers.size, spare=2),

@@ -35,9 +35,10 @@ def _needed(columns: Sequence[Column], widths: Sequence[int]) -> int:
 
 
 def _spared(columns: Sequence[Column]) -> list[int]:
-    """Places of the columns in the order in which they go: never the first name, nor the path."""
+    """Places of the columns in the order in which they go: never keys nor paths; without keys not the first name."""
     names = [at for at, column in enumerate(columns) if _is_name(column)]
-    last = {*names[:1], *(at for at in names if columns[at].is_path)} or {0}
+    keys = [at for at, column in enumerate(columns) if column.is_key] or names[:1]
+    last = {*keys, *(at for at in names if columns[at].is_path)} or {0}
 
     def importance(at: int) -> tuple[bool, bool, int, int]:
         column = columns[at]
@@ -62,8 +63,11 @@ def tail(path: str, room: int) -> str:
 
 
 def head(name: str, room: int) -> str:
-    """`a_long_name` -> `a_lon…`."""
-    return name if len(name) <= room else name[: room - 1] + "…"
+    """`a_long_name` -> `a_lon…`; of a list whole items: `1 B (3), 20 B (3)` -> `1 B (3), …`."""
+    if len(name) <= room:
+        return name
+    items, _, _ = name[: room - 1].rpartition(", ")
+    return f"{items}, …" if items else name[: room - 1] + "…"
 
 
 def _allotted(columns: Sequence[Column], widths: Sequence[int], room: int) -> list[int]:

@@ -72,9 +72,14 @@ def count(value: float | None) -> str:
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
 
 
+def plural(one: str) -> str:
+    """`ranks`, `processes`."""
+    return f"{one}es" if one.endswith("s") else f"{one}s"
+
+
 def things(value: int, one: str, many: str | None = None) -> str:
     """3, "rank" -> `3 ranks`."""
-    return f"{value:,} {one if value == 1 else many or one + 's'}"
+    return f"{value:,} {one if value == 1 else many or plural(one)}"
 
 
 def times(value: float | None) -> str:

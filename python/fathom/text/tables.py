@@ -56,10 +56,26 @@ def _cells(columns: Sequence[Column], rows: pa.Table) -> list[list[str]]:
     ]
 
 
+def _lines(words: str, out: TextIO) -> list[str]:
+    """On a terminal what is too wide for it goes on below, as far in as it began; in a pipe a line is a line."""
+    if not on_terminal(out) or len(words) <= columns(out):
+        return [words]
+    margin = " " * (len(words) - len(words.lstrip()))
+    return [margin + line for line in wrapped(words.lstrip(), max(20, columns(out) - len(margin)))]
+
+
 def heading(words: str, stream: TextIO | None = None) -> None:
     """A line above a table."""
     out = stream or sys.stdout
-    print(_bold(words, out), file=out)
+    for line in words.split("\n"):
+        for part in _lines(line, out):
+            print(_bold(part, out), file=out)
+
+
+def note(words: str, stream: TextIO | None = None) -> None:
+    """A line of prose beside tables."""
+    out = stream or sys.stdout
+    print("\n".join(_lines(words, out)), file=out)
 
 
 def columns(stream: TextIO | None = None) -> int:
@@ -72,11 +88,26 @@ def columns(stream: TextIO | None = None) -> int:
     return 80
 
 
+class _Wrapper(textwrap.TextWrapper):
+    """A path that is longer than a line goes on behind one of its slashes."""
+
+    def _handle_long_word(
+        self, reversed_chunks: list[str], cur_line: list[str], cur_len: int, width: int
+    ) -> None:
+        word = reversed_chunks[-1]
+        at = word.rfind("/", 1, width - cur_len) + 1
+        if at:
+            cur_line.append(word[:at])
+            reversed_chunks[-1] = word[at:]
+        elif not cur_line:
+            super()._handle_long_word(reversed_chunks, cur_line, cur_len, width)
+
+
 def wrapped(words: str, room: int, most: int | None = None) -> list[str]:
     """Prose in lines of `room` letters; `most`: of so many lines, the last of which ends in … where words are lost."""
     # A number stays with its unit: textwrap does not break at a no-break space.
     bound = re.sub(r"(?<=\d) (?=\S)", "\u00a0", words)
-    lines = textwrap.wrap(bound, room, break_on_hyphens=False, max_lines=most, placeholder=" …")
+    lines = _Wrapper(room, break_on_hyphens=False, max_lines=most, placeholder=" …").wrap(bound)
     return [line.replace("\u00a0", " ") for line in lines] or [""]
 
 
@@ -114,13 +145,18 @@ def _boxless(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> Table
 def show(columns: Sequence[Column], rows: pa.Table, stream: TextIO | None = None) -> None:
     """Prints the rows. In a pipe nothing is cut off, however long it is."""
     out = stream or sys.stdout
+    columns = [
+        column
+        for column in columns
+        if not column.where_known or rows[column.name].null_count < rows.num_rows
+    ]
     cells = _cells(columns, rows)
     if on_terminal(out):
         console = _console(out)
         shown, fitted, gone = fit(columns, folded(columns, cells), console.width - 2)
         console.print(_boxless(shown, fitted))
         if gone:
-            print(f"(too narrow for: {', '.join(gone)})", file=out)
+            note(f"(too narrow for: {', '.join(gone)})", out)
         return
     lines = [[column.heading for column in columns], *cells]
     widths = [max(len(line[i]) for line in lines) for i in range(len(columns))]

@@ -10,13 +10,15 @@ from typing import Any
 
 import duckdb
 import pytest
+from fathom.analysis import pictured
 from fathom.errors import DamagedRun, UsageError
+from fathom.run.store import open_run
 from fathom.webapi import answers as screens
 from fathom.webapi.answers.session import Runs
 from fathom.webapi.tiles import build
 from fathom.webapi.tiles.geometry import BINS, ROWS, Geometry, Level
 from latency.forest import Forest
-from schema import write_run
+from schema import with_own_calls, write_run
 
 Cell = tuple[int, int, str]  # row, bin, op and kind
 
@@ -49,6 +51,11 @@ def lanes_of(forest: Forest) -> dict[int, int]:
         range(8), key=lambda p: (p + 2 if forest.ranked and p < forest.clients else 99, p)
     )
     return {process: lane for lane, process in enumerate(order)}
+
+
+def outermost(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Without those inside another of their layer."""
+    return [call for call in with_own_calls(calls) if call["topmost"]]
 
 
 def expected(
@@ -111,7 +118,7 @@ def test_every_level_is_what_its_calls_are(tmp_path: Path, seed: int) -> None:
     assert {one["ready"] for one in levels["levels"]} == {True, False}
     for level in every:
         for layer in {call["layer"] for call in forest.calls}:
-            calls = [call for call in forest.calls if call["layer"] == layer]
+            calls = [call for call in outermost(forest.calls) if call["layer"] == layer]
             cells, ids = asked(runs, layer, level)
             check(cells, expected(calls, level, lanes_of(forest)))
             assert sum(values["bytes"] for values in cells.values()) == sum(
@@ -149,7 +156,7 @@ def test_a_filter_leaves_what_it_selects(tmp_path: Path, more: dict[str, str]) -
     level = Geometry(max(c["start"] + c["duration"] for c in forest.calls), 8).level(0)
     calls = [
         call
-        for call in forest.calls
+        for call in outermost(forest.calls)
         if call["layer"] == "posix"
         and ("files" not in more or str(call["file"]) in more["files"].split(","))
         and ("kinds" not in more or call["kind"] == "write")
@@ -157,6 +164,53 @@ def test_a_filter_leaves_what_it_selects(tmp_path: Path, more: dict[str, str]) -
     ]
     assert calls
     check(asked(runs, "posix", level, **more)[0], expected(calls, level, lanes_of(forest)))
+
+
+#: Of each layer the calls that no other of it is around, and their time.
+BY_LAYER = """
+with recursive around as (
+    select id, layer, id as inner_id, parent from stored
+    union all
+    select c.id, c.layer, a.inner_id, c.parent from around as a join stored as c on c.id = a.parent
+)
+select c.layer, count(*), sum(c.duration) from stored as c
+where not exists (from around as a where a.inner_id = c.id and a.id <> c.id and a.layer = c.layer)
+group by c.layer
+"""
+
+
+def test_what_is_inside_a_call_of_its_layer_counts_once(tmp_path: Path) -> None:
+    made = [
+        (1, None, "hdf5", "H5Dwrite", 0, 1000),
+        (2, 1, "hdf5", "H5FD_write", 100, 300),
+        (3, 2, "posix", "pwrite", 110, 200),
+        (4, 1, "hdf5", "H5FD_write", 500, 400),
+        (5, 4, "posix", "pwrite", 510, 300),
+        (6, None, "hdf5", "H5Fclose", 2000, 500),
+    ]
+    names = ("id", "parent", "layer", "op", "start", "duration")
+    calls = [
+        dict(zip(names, row, strict=True)) | {"process": 0, "stream": 0, "kind": "write"}
+        for row in made
+    ]
+    path = write_run(
+        tmp_path / "r.fathom",
+        runs=[{"duration": 3000, "events": len(calls), "processes": 1}],
+        processes=[{"process": 0}],
+        calls=calls,
+    )
+    runs = Runs([path])
+    stored = duckdb.read_parquet(str(path / "tables" / "calls" / "*.parquet"))
+    wanted = stored.query("stored", BY_LAYER).fetchall()
+    assert len(wanted) == 2
+    for layer, count, time in wanted:
+        cells, _ = asked(runs, layer, Geometry(3000, 1).level(0))
+        assert sum(values["calls"] for values in cells.values()) == count
+        assert sum(values["time"] for values in cells.values()) == time
+        drawn = pictured.cells(open_run(path), layer).table
+        assert (sum(drawn["calls"].to_pylist()), sum(drawn["time"].to_pylist())) == (count, time)
+    chosen, _ = asked(runs, "hdf5", Geometry(3000, 1).level(0), ops="hdf5:H5FD_write")
+    assert sum(values["time"] for values in chosen.values()) == 700
 
 
 def many(tmp_path: Path, lanes: int, each: int, runtime: int = 0) -> Path:

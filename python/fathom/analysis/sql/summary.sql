@@ -157,9 +157,11 @@ select
 	process,
 	any_value(p.rank) as rank,
 	any_value(p.pid) as pid,
+	any_value(p.parent) as parent,
 	any_value(p.ended) as ended,
 	any_value(n.host) as host,
 	any_value(p.exe) as exe,
+	any_value(p.command) as command,
 	coalesce(sum(c.calls), 0) as calls,
 	coalesce(sum(c.bytes), 0) as bytes,
 	coalesce(sum(c.time), 0) as time

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from fathom.analysis import conditions
 from fathom.analysis.part import HEAT_OF_ALL, is_all_own
+from fathom.analysis.pictured import OUTERMOST
 from fathom.analysis.selection import Selection
 from fathom.errors import DamagedRun, UsageError
 from fathom.run.database import quoted
@@ -134,10 +135,21 @@ def tile(view: View, selection: Selection, *, layer: str, z: int, x: int, y: int
         )
     if selection.layers is not None and layer not in selection.layers:
         return encode(_none())
-    is_stored = has_calls(view) and z <= ready
+    is_stored = has_calls(view) and z <= ready and not _are_nested(view, selection)
     if is_stored and selection.files is None and selection.servers is None:
         return encode(_filtered(pyramid(view).tile(layer, z, x, y), selection))
     return encode(_computed(view, replace(selection, layers=(layer,)), level, x, y))
+
+
+def _are_nested(view: View, selection: Selection) -> bool:
+    """Are functions selected that calls of their own layer make? Only of those nested calls are drawn."""
+    if not selection.ops:
+        return False
+    nested = view.once(
+        "nested functions",
+        lambda: view.rows("select distinct layer, op from calls where topmost = false"),
+    )
+    return any((row["layer"], row["op"]) in selection.ops for row in nested)
 
 
 def _none() -> pa.Table:
@@ -171,6 +183,8 @@ def _cells(view: View, selection: Selection, level: Level, first: int, last: int
     """A statement of the cells of what is selected, in bins [first, last); what to select and an order may follow."""
     source = "calls" if has_calls(view) else "heat"
     which = getattr(conditions, source)(selection)
+    if source == "calls" and not _are_nested(view, selection):
+        which = f"({which}) and {OUTERMOST}"
     return f"with {statements.rows(source, which)} from {statements.cells(level, first, last)}"
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
+from fathom.analysis.pictured import OUTERMOST
 from fathom.cache import answers
 from fathom.cache.derived import Derived, Watch, ignore
 from fathom.errors import DamagedRun, FathomError
@@ -27,7 +28,7 @@ from fathom.webapi.tiles.geometry import LEVELS, Geometry, Level
 PART = 8
 # A small run gets levels of so many cells all the same, up to 512 bins and a row for each lane: about two megabytes.
 FLOOR = 131_072
-TILES = Derived("tiles.parquet", "fathom.webapi.tiles", 4)
+TILES = Derived("tiles.parquet", "fathom.webapi.tiles", 5)
 #: Those of the run-time's calls too: no table of the run, so they lie with what the page keeps.
 OF_ALL = Derived(f"{answers.FOLDER}/tiles_of_all.parquet", TILES.key, TILES.version)
 # Below so many calls a line of progress is not worth it.
@@ -96,7 +97,7 @@ def _make_levels(asked: Asked, geometry: Geometry, deepest: int) -> None:
     """The finest of the calls, each other one of the one below it."""
     finest = geometry.level(deepest)
     cells = statements.cells(finest, 0, finest.bins)
-    asked.keep(finest, f"with {statements.rows('calls')} from {cells}")
+    asked.keep(finest, f"with {statements.rows('calls', OUTERMOST)} from {cells}")
     for below in reversed(geometry.levels(deepest)[1:]):
         _make_coarser(asked.con, below, geometry.level(below.z - 1))
 

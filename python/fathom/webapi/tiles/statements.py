@@ -1,9 +1,10 @@
 """SQL of the pyramid, with its numbers put in."""
 
+from fathom.analysis.pictured import OUTERMOST
 from fathom.webapi.tiles.geometry import Level
 
 
-def rows(source: str, which: str = "true") -> str:
+def rows(source: str, which: str) -> str:
     """`rows_`: those of `calls` or `heat` for which a condition holds. After `with`."""
     return f"rows_ as not materialized (from tile_{source}({which}))"
 
@@ -17,7 +18,7 @@ def count(level: Level, most: int, every: int) -> str:
     """About how many cells a level has, rather more than less, from every so many rows of it; of one with more than
     `most`, any number above it."""
     # Said of processes, so that of other calls nothing else is read.
-    some = f"process in (select process from lanes() where lane // {level.lanes} % {every} = 0)"
+    some = f"process in (select process from lanes() where lane // {level.lanes} % {every} = 0) and {OUTERMOST}"
     counted = f"tile_count('rows_', {level.width}, {level.lanes}, {most}, {every})"
     return f"with {rows('calls', some)} from {counted}"
 
