@@ -1,7 +1,7 @@
 -- title:  I/O waits for a processor that others have
 -- layer:  node
--- limit:  a process one of whose threads makes its calls waited for a processor longer than it was outside of I/O calls, so inside them, for a
---   twentieth of the run: something else always runs a little. More ranks than processors are another finding
+-- limit:  a process waited for a processor longer than it was outside of I/O calls, so it waited inside them. One of its threads makes its
+--   calls. A twentieth of the run at least: something else always runs a little. More ranks than processors are another finding
 -- says:   {who} on {host} waited {waited:seconds} of {ran:seconds} for a processor, though it may run on {processors:count}: other programs had them;
 --   of its I/O that is {seconds:seconds} at least
 -- lost:   that part of the slowest process's I/O

@@ -4,8 +4,8 @@
 --   for (what lies between, through the sieve buffer). HDF5 makes one for each stretch of the file; a collective transfer hands all of them to MPI-IO
 --   at once
 -- says:   {path}: {n:count} independent {what}s of {size:size} by {who} became {moves:count} accesses of {piece:size}; {seconds:seconds} of the slowest
--- lost:   the slowest process's transfers, what a write reads first too, less the bytes asked for in one access per call, or pieces of 16 MiB, at the
---   store's cost
+-- lost:   the slowest process's transfers, and what a write reads first. Less the bytes asked for in one access per call, or pieces of 16 MiB, at
+--   the store's cost
 -- sure:   0.8
 -- fix:    {mend}
 -- knob:   [dxpl_mpio={transfer}]

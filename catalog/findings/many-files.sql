@@ -3,8 +3,8 @@
 -- limit:  a process handles 16 files or more whose names differ by numbers; fewer are usual
 -- says:   {path}: {files:count} files, {calls_made:count} opens, closes, stats, removals and the like by {who}; {seconds:seconds} of the slowest[,
 --   and {apart:seconds} for {accesses:count} accesses that are small because the files are]
--- lost:   that time of the slowest process, less its longest call and one file's share of the rest; and of its small accesses what is left
---   when those of each file are joined (small_accesses()), less the same bytes in large pieces of one file
+-- lost:   that time of the slowest process, less its longest call and one file's share of the rest. And its small accesses, those of each
+--   file joined (small_accesses()), less the same bytes in large pieces of one file
 -- sure:   0.7
 -- fix:    one file for many records (a container[hdf5: , a dataset][netcdf|pnetcdf: , a variable]), opened once. Look names up once, not before each use
 -- needs:  counters

@@ -4,7 +4,7 @@
 --   and ten calls that each file takes anyway are left out
 -- says:   {path}: {calls_made:count} opens, closes and the like of groups, datasets and attributes took one process {names:seconds}[, {n:count} accesses of
 --   metadata, {size:size} on average, {seconds:seconds}]; its raw data {raw:seconds}
--- lost:   those calls of the slowest process, and its accesses of metadata and raw data less the same bytes in pieces of 1 MiB, at the store's cost
+-- lost:   those calls of the slowest process. And its accesses of metadata and raw data, less the same bytes in pieces of 1 MiB at the store's cost
 -- sure:   0.6
 -- fix:    fewer and larger objects (one dataset of many rows, attributes in one compound). Or metadata in pages:
 --   H5Pset_file_space_strategy(PAGE) with H5Pset_page_buffer_size (serial). When all ranks read it: H5Pset_all_coll_metadata_ops

@@ -4,8 +4,8 @@
 --   Ranks that wait for messages keep a processor busy, so each exchange takes turns of the scheduler
 -- says:   {ranks:count} ranks on {host} share {processors:count} processors: they waited for one {waited:percent} of the time that they wanted one;
 --   {seconds:seconds} of the slowest rank's I/O, first of all of its communication
--- lost:   communication and waiting inside the slowest rank's I/O calls, less a copy of its bytes at 1 GB/s and 50 us a call; and what else
---   of them was waiting for a processor
+-- lost:   communication and waiting inside the slowest rank's I/O calls, less a copy of its bytes at 1 GB/s and 50 us a call. What else
+--   of them was waiting for a processor counts too
 -- sure:   0.9
 -- fix:    as many ranks as processors: -n {processors}; or more processors (the job's --cpus-per-task, the container's limit, --bind-to). Nothing else
 --   of this run's I/O tells what it is on a node with enough

@@ -1,7 +1,7 @@
 -- title:  A file is opened and closed again and again
 -- layer:  posix
--- limit:  one process opened a file 4 times or more, or files that it made and removed under one name: to make it, read it back and append
---   once are 3 good reasons
+-- limit:  one process opened a name 4 times or more; files that it made anew under that name count together. To make it, read it back and
+--   append once are 3 good reasons
 -- says:   {path}: opened {opens:count} times[ and removed {removed:count} times] by {who}; {seconds:seconds} in opens, closes and removals of the slowest
 -- lost:   opens, closes and removals of the slowest process, but for the longest ones of each name
 -- sure:   0.9

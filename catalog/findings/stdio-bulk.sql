@@ -1,7 +1,7 @@
 -- title:  Bulk data through C streams
 -- layer:  stdio
--- limit:  a stream carries a MiB and more in calls that are smaller than a large access, and large ones would be faster at the store's cost. What is
---   larger a stream passes on as it is; its buffer gathers a page
+-- limit:  a stream carries a MiB and more in small calls, and large accesses would be faster at the store's cost. Large calls a stream passes
+--   on as they are; its buffer gathers a page
 -- says:   {path}: {size:size} by {who} through C streams, {each:size} a call: {seconds:seconds} of the slowest, in large accesses {other:seconds}
 -- lost:   the slowest thread's calls, less the same bytes in pieces of which a tenth is latency, at most 16 MiB
 -- sure:   0.8

@@ -1,10 +1,12 @@
 -- title:  A sync after every few writes
 -- layer:  posix
--- limit:  a process synced a file 8 times or more, with at most 4 writes for each sync; or files that are alike, with writes below 64 KiB; or a directory
+-- limit:  a process synced a file or a directory 8 times or more, with at most 4 writes for each sync. Files that are alike count together where
+--   their writes are below 64 KiB
 -- says:   {path}: {syncs:count} syncs by {who}[ for {writes:count} writes of {size:size} on average]{small}; {seconds:seconds} in syncs of the slowest{counted}
--- lost:   syncs of the slowest process, but for each file's longest (of files that are alike: one for all) and the time of its bytes at the rate of writes
+-- lost:   syncs of the slowest process, less each file's longest and the time of its bytes at the rate of writes. Of files that are alike one
+--   longest is left for all
 -- sure:   0.8
--- fix:    sync once, when what was written is complete (in a database, one transaction for many changes); for data that must be safe at once, larger
+-- fix:    sync once, when what was written is complete (a database: one transaction for many changes). For data that must be safe at once, larger
 --   records or a log of its own
 -- needs:  counters
 -- causes: sync, requests
