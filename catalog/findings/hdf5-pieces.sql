@@ -1,8 +1,8 @@
 -- title:  A selection of HDF5 is moved piece by piece
 -- layer:  hdf5
--- limit:  independent transfers of raw data that make 8 accesses or more each, smaller than `half` (store_costs()), or of twice the bytes that were asked
---   for (what lies between, through the sieve buffer). HDF5 makes one for each stretch of the file; a collective transfer hands all of them to MPI-IO
---   at once
+-- limit:  independent transfers of raw data that make 8 accesses or more each, smaller than `half` (store_costs()). Or of twice the bytes that were
+--   asked for: what lies between moves too, through the sieve buffer. HDF5 makes one access for each stretch of the file; a collective
+--   transfer hands all of them to MPI-IO at once
 -- says:   {path}: {n:count} independent {what}s of {size:size} by {who} became {moves:count} accesses of {piece:size}; {seconds:seconds} of the slowest
 -- lost:   the slowest process's transfers, and what a write reads first. Less the bytes asked for in one access per call, or pieces of 16 MiB, at
 --   the store's cost
