@@ -2,8 +2,8 @@
 -- layer:  mpiio
 -- limit:  any read below a write of MPI-IO: data sieving, or a collective buffer with holes. Each stretch is locked, read,
 --   changed and written whole. Of files whose calls were not recorded: collective writes with a read for every other write below
--- says:   {path}: {n:count} {how} writes of {asked:size} in all made {reads:count} reads ({read:size}) and wrote {written:size}; the
---   slowest rank took {io:seconds} in reads and writes and {locking:seconds} waiting for locks
+-- says:   {path}: {n:count} {how} writes of {asked:size} in all made {reads:count} reads[ ({read:size})] and wrote {written:size}; the
+--   slowest rank took {io:seconds} in reads and writes[ and {locking:seconds} waiting for locks]
 -- lost:   reads, writes and locks of the slowest rank, less its pieces written one by one at the store's cost. Where the run does
 --   not show what a request costs, at the reference's. Where pieces are not known, a call counts as one. Without calls: its reads
 --   and locks, and the share of its writes that nobody asked for
@@ -68,10 +68,10 @@ select
 	sum(c.n)::hugeint as n,
 	sum(c.asked)::hugeint as asked,
 	sum(c.reads)::hugeint as reads,
-	sum(c.read)::hugeint as read,
+	nullif(sum(c.read), 0)::hugeint as read,
 	sum(c.written)::hugeint as written,
 	max(c.io) as io,
-	max(c.locking) as locking,
+	nullif(max(c.locking), 0) as locking,
 	if(
 		c.together, 'leave no holes: write whole stretches, and more in one call[pnetcdf: : iput of each variable, one wait_all][hdf5: : H5Dwrite_multi]',
 		'fill the holes by a collective write of all ranks, or write whole stretches; where pieces are large, no data sieving of writes'

@@ -5,7 +5,7 @@
 -- says:   {path}: {size:size} by {who} through C streams, {each:size} a call: {seconds:seconds} of the slowest, in large accesses {other:seconds}
 -- lost:   the slowest thread's calls, less the same bytes in pieces of which a tenth is latency, at most 16 MiB
 -- sure:   0.8
--- fix:    {what} large pieces with {what}() itself, or give the stream a larger buffer: setvbuf(stream, NULL, _IOFBF, {piece:count})
+-- fix:    {what} large pieces with {what}() itself, or give the stream a larger buffer: setvbuf(stream, NULL, _IOFBF, {buffer})
 -- needs:  counters
 -- causes: library, requests, contention, unexplained, transfer
 -- seen:   Carns et al. 2011 (Darshan); drishti S01 counts the share without its cost
@@ -30,7 +30,7 @@ select
 	sum(bytes) / sum(n) as each,
 	max(seconds) as seconds,
 	max_by(other, seconds) as other,
-	max(piece)::bigint as piece,
+	(2 ** ceil(log2(max(piece))))::bigint::varchar as buffer,
 	list_slice(flatten(list(worst)), 1, 8) as calls,
 	max(seconds - other) as lost
 from costed
