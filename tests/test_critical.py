@@ -78,8 +78,9 @@ class Job:
                 return first, self.step() - 1
 
     def rings(self) -> list[Path]:
-        """Of all nodes, as they are seen from here."""
-        return [rings_of(self.run)] if (self.run / "run.json").exists() else []
+        """Of all nodes, as they are seen from here; none while the run is being made."""
+        rings = own_rings(self.run) if (self.run / "run.json").exists() else None
+        return [rings] if rings else []
 
     def critical(self) -> list[int | None]:
         return [rank_of(pid) for rings in self.rings() for pid in named(rings)]

@@ -216,8 +216,7 @@ def test_processes_without_mpi(level: str, tmp_path: Path) -> None:
     source = Remembered(fathom.open(tmp_path / "run"))
     replies = answers(source)
     assert (replies.library.stack, replies.library.mpiio) == (["posix"], [])
-    # Who of the readers gets how many samples is chance.
-    assert (replies.ranks.unit, replies.ranks.of) == ("process", 4)
+    assert replies.ranks.unit == "process"
     assert replies.ranks.kind in ("some", "all")
     size = sum(path.stat().st_size for path in data.iterdir())
     rows = {
@@ -227,7 +226,8 @@ def test_processes_without_mpi(level: str, tmp_path: Path) -> None:
     }
     assert (rows["write"]["bytes"], rows["read"]["bytes"]) == (size, 2 * size)
     assert len(rows["write"]["ranks"]) == 1
-    assert 1 <= len(rows["read"]["ranks"]) <= 3
+    # Who of the readers gets how many samples is chance; one that gets none does no I/O.
+    assert 2 <= 1 + len(rows["read"]["ranks"]) <= replies.ranks.of <= 4
     assert not {*rows["write"]["ranks"]} & {*rows["read"]["ranks"]}
 
 

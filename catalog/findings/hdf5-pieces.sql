@@ -49,7 +49,8 @@ select
 	max(seconds) as seconds,
 	if(
 		count(*) > 1 and bool_or(shared), 'make the transfers collective: H5Pset_dxpl_mpio(H5FD_MPIO_COLLECTIVE)',
-		'select whole rows of the slowest dimensions, or lay the dataset out in chunks of the shape that is selected'
+		if(kind = 'read', 'one H5Dread of a block instead of many of its columns', 'select whole rows of the slowest dimensions')
+			|| ', or lay the dataset out in chunks of the shape that is selected (H5Pset_chunk)'
 	) as mend,
 	if(count(*) > 1 and bool_or(shared), 'collective', null) as transfer,
 	max_by(calls, seconds) as calls,

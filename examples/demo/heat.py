@@ -6,7 +6,7 @@
 import struct
 from io import RawIOBase
 
-SIDE, STEPS, EVERY = 5000, 20, 2
+SIDE, STEPS, EVERY = 20000, 100, 2
 
 
 def save(file: RawIOBase, rod: list[float]) -> None:

@@ -135,7 +135,7 @@ def _print_table(arguments: argparse.Namespace, source: Run, content: Page) -> N
     else:
         tables.show(columns, rows)
         for line in words_by(content, arguments.by):
-            print(line)
+            tables.note(line)
     for key, why in NOTHING.items():
         if key in arguments.by and not rows.num_rows:
             tables.note(f"fathom: {why}", sys.stderr)
