@@ -36,11 +36,9 @@ import json
 json.dump(list(range(300000)), open("list.json", "w"))
 print(len(json.load(open("list.json"))))""",
     "pickle": """
-import os, pickle
-for step in range(5):
-    with open("state.new", "wb") as file:
-        pickle.dump(bytes(20_000_000), file)
-    os.replace("state.new", "state")""",
+import pickle
+pickle.dump([bytes(1000) for _ in range(20000)], open("list.pickle", "wb"))
+print(len(pickle.load(open("list.pickle", "rb"))))""",
     "numpy": """
 import numpy
 numpy.save("x.npy", numpy.zeros(5_000_000))
@@ -74,12 +72,12 @@ SHELL = {
     "git-status": "git -C tree status",
     "find": "find tree -name *.py",
     "grep": "grep -rc import tree",
-    "copy": "cp -r tree new",
-    "remove": "rm -r tree",
+    "copy": "cp -r twin new",
+    "remove": "rm -r twin",
     "md5sum": "md5sum made.tar",
     "sort": "sort -o sorted made.tar",
     "dd": "dd if=/dev/zero of=zeros bs=1M count=100 status=none",
-    "diff": "diff -r tree twin",
+    "diff": "diff -r -x .git tree twin",
     "du": "du -s tree",
 }
 
@@ -90,10 +88,10 @@ def ready(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("ready")
     shutil.copytree(paths.ROOT / "python" / "fathom", place / "tree")
     subprocess.run(["tar", "cf", "made.tar", "tree"], cwd=place, check=True)
+    shutil.copytree(place / "tree", place / "twin")
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
     for words in [*git, "init", "-q", "."], [*git, "add", "-A"], [*git, "commit", "-qm", "all"]:
         subprocess.run(words, cwd=place / "tree", check=True)
-    shutil.copytree(place / "tree", place / "twin")
     (place / "new").mkdir()
     return place
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import atexit
 import importlib.util
 import os
 import random
+import shutil
 import struct
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +70,14 @@ def imported(log: Path, place: Path) -> Path:
     done = fathom("import", "darshan", log, "-o", run)
     assert (done.returncode, done.stdout) == (0, f"{run}\n"), done.stderr
     return run
+
+
+@cache
+def imported_once(log: Path) -> Path:
+    """For tests that only ask: a large log takes half a minute."""
+    place = Path(tempfile.mkdtemp(prefix="fathom-imported-"))
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    return imported(log, place)
 
 
 class Theirs:
@@ -294,22 +306,20 @@ SHARES = {
 
 
 @pytest.mark.parametrize("name", wild.logs() or ["darshan-logs-e3sm-pnetcdf"])
-def test_logs_of_real_jobs_agree_with_darshans_own_reader(tmp_path: Path, name: str) -> None:
+def test_logs_of_real_jobs_agree_with_darshans_own_reader(name: str) -> None:
     log = wild.log(name)
-    run = imported(log, tmp_path)
+    run = imported_once(log)
     assert compare(log, run) > 0
     assert rows_of(run) == segments(log)
 
 
 @pytest.mark.parametrize("name", SHARES)
-def test_share_of_the_run_is_that_of_the_layer_which_the_program_calls(
-    tmp_path: Path, name: str
-) -> None:
+def test_share_of_the_run_is_that_of_the_layer_which_the_program_calls(name: str) -> None:
     share, layer, ranks, lasted = SHARES[name]
     log = wild.log(name)
     theirs = sum(sum_[2] for key, sum_ in sums(Theirs(log)).items() if key[0] == layer)
     assert theirs / ranks / lasted == pytest.approx(share, abs=1e-4)
-    run = imported(log, tmp_path)
+    run = imported_once(log)
     own = "select sum(time) / 1e9 from counters where enclosing is null and layer not in ('mpi', 'stdio')"
     (seconds,) = tables.connect(run).sql(own).fetchall()[0]
     assert seconds == pytest.approx(theirs, rel=1e-3)

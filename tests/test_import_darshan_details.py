@@ -14,7 +14,7 @@ from fathom.__main__ import main
 from fathom.analysis import summary
 from fathom.run.store import open_run
 from harness import needs, tables, wild
-from test_import_darshan import Theirs, fathom, imported, sample
+from test_import_darshan import Theirs, fathom, imported, imported_once, sample
 
 REAL = (
     "darshan-logs-e3sm-pnetcdf", "aiio-openpmd-independent", "aiio-openpmd-collective", "darshan-logs-imbalanced",
@@ -315,10 +315,8 @@ def test_layouts_of_lustre_have_their_targets(tmp_path: Path) -> None:
         ("aiio-tmatch-many-files", ("hardly: ", "for 3.16 % of the run time")),
     ],
 )  # fmt: skip
-def test_first_sentences_say_what_is_true_of_the_job(
-    tmp_path: Path, name: str, words: tuple[str, ...]
-) -> None:
-    shown = fathom("show", imported(wild.log(name), tmp_path), "--all")
+def test_first_sentences_say_what_is_true_of_the_job(name: str, words: tuple[str, ...]) -> None:
+    shown = fathom("show", imported_once(wild.log(name)), "--all")
     assert shown.returncode == 0, shown.stderr
     (answer,) = [
         block for block in shown.stdout.split("\n\n") if block.startswith("I/O the problem?")

@@ -3,7 +3,6 @@ repository: skipped with a line where it is not there)."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ from fathom.analysis import findings
 from fathom.analysis.account import CAUSES, bar
 from fathom.run.store import Run, open_run
 from harness import needs, wild
-from test_import_darshan import imported
+from test_import_darshan import imported_once
 
 
 @pytest.fixture(autouse=True)
@@ -19,8 +18,8 @@ def _package() -> None:
     needs.require(["python:darshan"])
 
 
-def run_of(name: str, tmp_path: Path) -> Run:
-    return open_run(imported(wild.log(name), tmp_path))
+def run_of(name: str) -> Run:
+    return open_run(imported_once(wild.log(name)))
 
 
 def found(run: Run) -> list[findings.Finding]:
@@ -30,9 +29,9 @@ def found(run: Run) -> list[findings.Finding]:
 
 
 @pytest.mark.parametrize("name", wild.TRUTHS)
-def test_the_true_cause_comes_first(name: str, tmp_path: Path) -> None:
+def test_the_true_cause_comes_first(name: str) -> None:
     truth = wild.TRUTHS[name]
-    conclusions = found(run_of(name, tmp_path))
+    conclusions = found(run_of(name))
     names = [one.rule.name for one in conclusions]
     assert names and names[0] == truth.rule, names
     first = conclusions[0]
@@ -45,8 +44,8 @@ def test_the_true_cause_comes_first(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", wild.WELL)
-def test_what_is_well_done_has_no_finding(name: str, tmp_path: Path) -> None:
-    assert not [(one.rule.name, one.lost) for one in found(run_of(name, tmp_path))]
+def test_what_is_well_done_has_no_finding(name: str) -> None:
+    assert not [(one.rule.name, one.lost) for one in found(run_of(name))]
 
 
 def sums(run: Run) -> list[dict[str, Any]]:
@@ -58,8 +57,8 @@ def sums(run: Run) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("name", wild.logs() or ["aiio-ior-write-1k"])
-def test_the_account_adds_up(name: str, tmp_path: Path) -> None:
-    run = run_of(name, tmp_path)
+def test_the_account_adds_up(name: str) -> None:
+    run = run_of(name)
     for row in sums(run):
         assert abs((row["account"] or 0) - row["io"]) <= 1000 + 1e-9 * row["io"], row
     shown = bar(run)
