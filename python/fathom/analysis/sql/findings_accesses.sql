@@ -114,8 +114,8 @@ from counted;
 --	system      the file system's other directories; where they were twice as quick and more, only if nothing below holds
 --	page        only sizes below 4,096 bytes: the kernel moves whole pages, so the bytes cost at most what a page's take;
 --	            the latency is then a lower bound
---	rate        only one size there, and it takes twice as long and more than its bytes do at the slowest rate of such a file system
---	            (stores()), shared by all processes there; what is beyond that is latency, a lower bound
+--	rate        only one size there, and it takes eight times as long and more than its bytes do at the slowest rate of such a file system
+--	            (stores()), shared by all processes there: a volume may be throttled, though hardly so. What is beyond that is latency
 -- Null where nothing of that is there. Time in which ranks waited for one another at the store is part of it: that is what an
 -- access costs under this run's load. Columns: file, kind, latency (seconds), per_byte (seconds), half (bytes at
 -- which both weigh the same: smaller ones are mostly latency), learnt.
@@ -200,7 +200,7 @@ cost as (
 			of_directory,
 			case when k.mean_time <= 2 * (fit.latency + k.mean_size * fit.per_byte) then of_system end,
 			of_page,
-			case when k.mean_time >= 2 * k.mean_size * s.per_byte then {
+			case when k.mean_time >= 8 * k.mean_size * s.per_byte then {
 				'latency': k.mean_time - k.mean_size * s.per_byte, 'per_byte': s.per_byte, 'learnt': 'rate'
 			} end,
 			of_system
