@@ -34,5 +34,5 @@ select
 	number as call, least(k, 2) as depth, ['hdf5', 'mpiio', 'posix'][least(k, 2) + 1] as layer, op, kind, nullif(enclosing, '') as enclosing, ['hdf5', 'mpiio'][least(k, 2)] as enclosing_layer,
 	rank * 32 + file * 4 + class as object, file, start::bigint as start, duration::bigint as duration, nested::bigint as nested,
 	bytes as size, file_offset, if(file_offset is null, null, 'given') as offset_from, bytes, if(bytes is null, 0, null) as result,
-	0 as error, 'done' as state, if(k = 0, site, null) as site, collective
+	0 as error, 'done' as state, if(k = 0, site, null) as site, collective, true as topmost
 from every;
