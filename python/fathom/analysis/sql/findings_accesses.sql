@@ -115,7 +115,8 @@ from counted;
 --	page        only sizes below 4,096 bytes: the kernel moves whole pages, so the bytes cost at most what a page's take;
 --	            the latency is then a lower bound
 --	rate        only one size there, and it takes eight times as long and more than its bytes do at the slowest rate of such a file system
---	            (stores()), shared by all processes there: a volume may be throttled, though hardly so. What is beyond that is latency
+--	            (stores()): a volume may be throttled, though hardly so. And twice as long as with that rate shared by all processes
+--	            there; what is beyond is latency
 -- Null where nothing of that is there. Time in which ranks waited for one another at the store is part of it: that is what an
 -- access costs under this run's load. Columns: file, kind, latency (seconds), per_byte (seconds), half (bytes at
 -- which both weigh the same: smaller ones are mostly latency), learnt.
@@ -186,7 +187,7 @@ type as (
 ),
 -- What a byte costs at most: at the slowest rate of such a file system, shared by all processes that are at it.
 slowest as (
-	select f.file, s.direction as kind, d.processes / s.rate_low as per_byte
+	select f.file, s.direction as kind, d.processes, d.processes / s.rate_low as per_byte
 	from files as f join type as t on t.file_system is not distinct from f.file_system join stores() as s using (store)
 		join places() as p on p.file = f.file join (
 			select p.directory, a.kind, count(distinct a.process) as processes from accesses() as a join places() as p using (file) group by all
@@ -200,7 +201,7 @@ cost as (
 			of_directory,
 			case when k.mean_time <= 2 * (fit.latency + k.mean_size * fit.per_byte) then of_system end,
 			of_page,
-			case when k.mean_time >= 8 * k.mean_size * s.per_byte then {
+			case when k.mean_time >= greatest(8 / s.processes, 2) * k.mean_size * s.per_byte then {
 				'latency': k.mean_time - k.mean_size * s.per_byte, 'per_byte': s.per_byte, 'learnt': 'rate'
 			} end,
 			of_system
