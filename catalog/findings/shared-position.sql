@@ -22,7 +22,13 @@ forked as (
 	group by o.object
 ),
 position as (
-	select o.object, o.file, if(o.inherited, {'of': o.parent, 'opened': coalesce(f.opened, -1)}, {'of': o.process, 'opened': o.object::bigint}) as position
+	select
+		o.object, o.file,
+		-- Of one whose open was not seen: its number.
+		if(
+			o.inherited, {'of': coalesce(o.parent, o.process), 'opened': coalesce(f.opened, -1 - o.descriptor::bigint)},
+			{'of': o.process, 'opened': o.object::bigint}
+		) as position
 	from opened as o left join forked as f using (object)
 ),
 moving as (

@@ -144,3 +144,32 @@ def test_where_a_knob_is_romios_there_is_one_of_ompio() -> None:
         assert not re.search(r"\b(romio|cb|ind)_\w+", rule.fix), f"{path.stem}: {rule.fix}"
         if re.search(r"\b(romio|cb|ind)_\w+", rule.knob):
             assert "--mca " in rule.ompio, path.stem
+
+
+@pytest.mark.parametrize(("second", "said"), [(3, True), (4, False)])
+def test_descriptors_whose_open_was_not_seen_are_told_apart_by_number(
+    tmp_path: Path, second: int, said: bool
+) -> None:
+    """Two threads of a process that was attached seek and read, by one descriptor or each by its own."""
+    numbers = sorted({3, second})
+    objects = [
+        {"object": n, "process": 0, "number": n, "class": "descriptor", "file": 0, "descriptor": n, "inherited": True}
+        for n in numbers
+    ]  # fmt: skip
+    calls = [
+        {"id": 1000 * thread + n, "process": 0, "stream": thread, "layer": "posix", "file": 0, "state": "done",
+         "object": numbers[-1] if thread else 3, "op": op, "kind": kind, "start": (2 * n + thread) * 10**6,
+         "duration": 10**6, "bytes": 100, "error": 0}
+        for thread in range(2)
+        for n, (op, kind) in enumerate([("lseek", "seek"), ("read", "read")] * 50)
+    ]  # fmt: skip
+    run = write_run(
+        tmp_path / "r",
+        runs=[{"duration": 10**9}],
+        processes=[{"process": 0, "pid": 1}],
+        files=[{"file": 0, "path": "/d/f", "kind": "regular"}],
+        objects=objects,
+        calls=calls,
+        counters=counters_of(calls),
+    )
+    assert bool(ask(findings.Asked(fathom.open(run)), "shared-position")) == said
