@@ -84,14 +84,15 @@ SHELL = {
 
 @pytest.fixture(scope="module")
 def ready(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A source tree under git, a copy and an archive of it."""
+    """A source tree under git, as it is published: nothing compiled, objects packed; a copy and an archive of it."""
     place = tmp_path_factory.mktemp("ready")
-    shutil.copytree(paths.ROOT / "python" / "fathom", place / "tree")
+    sources = paths.ROOT / "python" / "fathom"
+    shutil.copytree(sources, place / "tree", ignore=shutil.ignore_patterns("__pycache__"))
     subprocess.run(["tar", "cf", "made.tar", "tree"], cwd=place, check=True)
     shutil.copytree(place / "tree", place / "twin")
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
-    for words in [*git, "init", "-q", "."], [*git, "add", "-A"], [*git, "commit", "-qm", "all"]:
-        subprocess.run(words, cwd=place / "tree", check=True)
+    for words in ["init", "-q", "."], ["add", "-A"], ["commit", "-qm", "all"], ["gc", "-q"]:
+        subprocess.run([*git, *words], cwd=place / "tree", check=True)
     (place / "new").mkdir()
     return place
 
