@@ -44,7 +44,7 @@ def traced(tmp_path: Path) -> dict[str, str]:
 
 def instructions(code: str, env: dict[str, str], tmp_path: Path) -> int:
     command = ["valgrind", "--tool=callgrind", "--trace-children=no"]
-    command += [f"--callgrind-out-file={tmp_path}/callgrind.out", sys.executable, "-I", "-c", code]
+    command += [f"--callgrind-out-file={tmp_path}/callgrind.out", sys.executable, "-s", "-c", code]
     done = subprocess.run(
         command, env=env, capture_output=True, text=True, timeout=300, check=True, cwd=tmp_path
     )
