@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from fathom.pages import findings, screen
-from harness import golden, paths, wild
+from harness import golden, wild
 from test_import_darshan import sample
 
 #: Lines that begin a block, in the order that a screen has them.
@@ -16,15 +16,7 @@ LOGS = ("sample-badost.darshan", "ior_hdf5_example.darshan")
 
 
 def shown(log: Path, cache: Path, width: int, *more: str) -> list[str]:
-    done = subprocess.run(
-        [paths.FATHOM, "show", log, *more],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=True,
-        env={**os.environ, "XDG_CACHE_HOME": str(cache), "COLUMNS": str(width)},
-    )
-    return done.stdout.splitlines()
+    return golden.printed("show", log, *more, folder=cache, COLUMNS=str(width)).splitlines()
 
 
 def assert_screen(log: Path, cache: Path) -> None:

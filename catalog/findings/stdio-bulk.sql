@@ -12,10 +12,10 @@
 with thread as (
 	select
 		p.place as path, a.kind as what, a.process, a.stream, sum(a.n) as n, sum(a.bytes) as bytes, sum(a.time) / 1e9 as seconds,
-		max(least(coalesce(9 * s.half, 16777216), 16777216)) as piece, max(s.latency) as latency, max(s.per_byte) as per_byte,
+		max(large_piece(s.half)) as piece, max(s.latency) as latency, max(s.per_byte) as per_byte,
 		max_by(a.worst, a.longest, 8) as worst
 	from accesses() as a join places() as p using (file) join store_costs() as s using (file, kind)
-	where a.layer = 'stdio' and a.bytes / a.n < least(coalesce(9 * s.half, 16777216), 16777216)
+	where a.layer = 'stdio' and a.bytes / a.n < large_piece(s.half)
 	group by p.place, a.kind, a.process, a.stream
 ),
 -- Also where nothing is lost the time is what it took.

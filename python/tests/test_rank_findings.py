@@ -15,6 +15,15 @@ from fathom.analysis import findings
 from schema import counters_of, write_run
 
 Call = dict[str, Any]
+WRITE = {
+    "layer": "posix",
+    "op": "pwrite",
+    "kind": "write",
+    "file": 0,
+    "file_offset": 0,
+    "bytes": 1000,
+    "state": "done",
+}
 
 
 def random_accesses(rng: random.Random, processes: int) -> list[Call]:
@@ -77,17 +86,8 @@ def test_slow_ranks(tmp_path: Path, seed: int) -> None:
 
 
 def test_slow_ranks_of_one_node_are_one(tmp_path: Path) -> None:
-    row = {
-        "layer": "posix",
-        "op": "pwrite",
-        "kind": "write",
-        "file": 0,
-        "file_offset": 0,
-        "bytes": 1000,
-        "state": "done",
-    }
     calls = [
-        row | {"id": 50 * p + n, "process": p, "stream": p, "start": n * 10**7, "duration": 10**6 * each}
+        WRITE | {"id": 50 * p + n, "process": p, "stream": p, "start": n * 10**7, "duration": 10**6 * each}
         for p, each in enumerate([1] * 6 + [14, 15])
         for n in range(40)
     ]  # fmt: skip
@@ -147,17 +147,8 @@ def test_one_rank_and_uneven_ranks(tmp_path: Path, seed: int) -> None:
 
 
 def test_who_has_more_work_and_is_no_slower_loses_nothing(tmp_path: Path) -> None:
-    row = {
-        "layer": "posix",
-        "op": "pwrite",
-        "kind": "write",
-        "file": 0,
-        "file_offset": 0,
-        "bytes": 1000,
-        "state": "done",
-    }
     calls = [
-        row | {"process": p, "stream": p, "start": n * 10**7, "duration": 10**6 if p == 0 else 10**7}
+        WRITE | {"process": p, "stream": p, "start": n * 10**7, "duration": 10**6 if p == 0 else 10**7}
         for p in range(4)
         for n in range(40 if p == 0 else 8)
     ]  # fmt: skip

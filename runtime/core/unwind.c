@@ -65,7 +65,7 @@ static uint64_t fixed(struct bytes *b, size_t n)
 	return value;
 }
 
-static uint64_t uleb(struct bytes *b)
+static uint64_t leb(struct bytes *b, bool is_signed)
 {
 	uint64_t value = 0, byte;
 	unsigned shift = 0;
@@ -75,22 +75,19 @@ static uint64_t uleb(struct bytes *b)
 		value |= shift < 64 ? (byte & 0x7f) << shift : 0;
 		shift += 7;
 	} while (byte & 0x80);
+	if (is_signed && byte & 0x40 && shift < 64)
+		value |= ~0ull << shift;
 	return value;
+}
+
+static uint64_t uleb(struct bytes *b)
+{
+	return leb(b, false);
 }
 
 static int64_t sleb(struct bytes *b)
 {
-	uint64_t value = 0, byte;
-	unsigned shift = 0;
-
-	do {
-		byte = fixed(b, 1);
-		value |= shift < 64 ? (byte & 0x7f) << shift : 0;
-		shift += 7;
-	} while (byte & 0x80);
-	if (byte & 0x40 && shift < 64)
-		value |= ~0ull << shift;
-	return (int64_t)value;
+	return (int64_t)leb(b, true);
 }
 
 /* An address as DW_EH_PE_* says; such as stand elsewhere or count from elsewhere are in no code we know. */

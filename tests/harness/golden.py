@@ -52,18 +52,19 @@ def _log(name: str) -> Path:
 def _imported(name: str, folder: Path) -> Path:
     tool, place, pattern = STORED[name]
     run = folder / f"{name}.fathom"
-    _said("import", tool, *sorted(place.glob(pattern)), "-o", run, folder=folder)
+    printed("import", tool, *sorted(place.glob(pattern)), "-o", run, folder=folder)
     return run
 
 
 def _shown(run: Path, folder: Path, width: int) -> str:
-    return _said("show", run, folder=folder, COLUMNS=str(width))
+    return printed("show", run, folder=folder, COLUMNS=str(width))
 
 
-def _said(*words: object, folder: Path, **more: str) -> str:
+def printed(*words: object, folder: Path, **more: str) -> str:
+    """By a command, which keeps what it imports in this folder."""
     done = subprocess.run(
         [paths.FATHOM, *map(str, words)], cwd=folder, capture_output=True, text=True, timeout=300,
-        check=True, env={**os.environ, "XDG_CACHE_HOME": str(folder / "cache"), **more},
+        check=True, env={**os.environ, "XDG_CACHE_HOME": str(folder), **more},
     )  # fmt: skip
     return done.stdout
 

@@ -434,19 +434,20 @@ parted as (
 -- Of a process one of whose threads makes its calls (MPI libraries have others that sleep): where it waited for a processor longer than it was
 -- outside of I/O calls, it did so inside them. In each alike.
 queue as (
-	select process, (processor_wait - greatest(0, stop - start - io) - crowded) / nullif(io - crowded, 0) as part
+	select process, least(1, (processor_wait - greatest(0, stop - start - io) - crowded) / (io - crowded)) as part
 	from processes join (
 			select process, sum(time) as io, coalesce(sum(time) filter (cause = 'processor'), 0) as crowded from parted group by process
 		) using (process)
-	where process in (select process from streams group by process having max(events) >= 0.98 * sum(events))
+	where io > crowded and process in (select process from streams group by process having max(events) >= 0.98 * sum(events))
+		and processor_wait - greatest(0, stop - start - io) - crowded >= 0.02 * (io - crowded)
 ),
 queued as (
-	select c.* exclude (time), time * if(cause = 'processor', 1, 1 - least(1, coalesce(part, 0))) as time
-	from parted as c left join (from queue where part >= 0.02) using (process)
+	select c.* exclude (time), time * if(cause = 'processor', 1, 1 - coalesce(part, 0)) as time
+	from parted as c left join queue using (process)
 	union all
-	select process, 'processor', layer, op, kind, file, collective, through, time * least(1, part)
+	select process, 'processor', layer, op, kind, file, collective, through, time * part
 	from parted join queue using (process)
-	where part >= 0.02 and cause <> 'processor'
+	where cause <> 'processor'
 )
 select process, cause, layer, op, kind, nullif(file, -1) as file, coalesce(collective, false) as collective, through, sum(time) as time
 from queued

@@ -236,15 +236,19 @@ with mean as (
 select p.file, m.kind, coalesce(s.latency, 0) as latency, coalesce(s.per_byte, m.per_byte) as per_byte, s.half
 from places() as p join mean as m using (directory) left join store_costs() as s on s.file = p.file and s.kind = m.kind;
 
+-- Bytes of an access of which a tenth is latency, at most 16 MiB.
+create or replace macro large_piece(half) as
+least(coalesce(9 * half, 16777216), 16777216);
+
 -- The program's own accesses that are mostly latency: smaller than `half` (store_costs(); 64 KiB where it is not known), each at or behind the
--- end of the one before. Of each thread and file: n, bytes, cost (seconds that accesses of these sizes take on this store, at most what they
--- took), piece (bytes of an access that is mostly transfer, at most 16 MiB), least (accesses that are left when those of one file are joined:
--- each pass over it takes one for each piece), worst (`calls.id` of the longest), fitted (the costs are told by sizes). Columns: path (place),
--- file, what (read, write), process, stream, and these.
+-- end of the one before. Of each thread and file. Columns: path (place), file, what (read, write), process, stream, n, bytes, latency, per_byte
+-- (seconds), piece (large_piece()), cost (seconds that accesses of these sizes take on this store, at most what they took), extent (bytes of the
+-- file), least (accesses that are left when those of one file are joined: each pass over it takes one for each piece), worst (`calls.id` of the
+-- longest), longest, fitted (the costs are told by sizes).
 create or replace macro small_accesses() as table
 with small as (
 	select
-		p.place as path, a.*, s.latency, s.per_byte, s.learnt = 'sizes' as fitted, least(coalesce(9 * s.half, 16777216), 16777216) as piece
+		p.place as path, a.*, s.latency, s.per_byte, s.learnt = 'sizes' as fitted, large_piece(s.half) as piece
 	from accesses() as a join store_costs() as s using (file, kind) join places() as p using (file)
 	where a.own and a.layer = 'posix' and coalesce(a.place, 'on') <> 'back' and a.bytes / a.n < coalesce(s.half, 65536)
 )
