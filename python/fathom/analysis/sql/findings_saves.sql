@@ -90,7 +90,8 @@ select
 	sum(is_first::int) over (partition by place order by began, file, number rows between unbounded preceding and current row)::bigint as round
 from cut;
 
--- State that was saved twice and more, a MiB and more each time: smaller is no large state. Of each place. `stall`: the main thread that spent most in it,
+-- State that was saved twice and more, a MiB and more each time: smaller is no large state. Three of four rounds have as many files as one another: others
+-- are files that come one by one, with pauses of any length between them. Of each place. `stall`: the main thread that spent most in it,
 -- of all rounds; `others`: the longest that another process waited meanwhile in pipes, sockets or collective calls (null: no such call was
 -- recorded). Counts of files: renamed, synced, synced_first, emptied.
 -- Columns: place, layer, writers (most of a round), rounds, files, bytes (of a round), stall, others, stripes (servers that the files of a round have
@@ -102,9 +103,9 @@ round as (
 ),
 large as (
 	select place, count(*) as rounds, avg(files) as files, avg(bytes) as bytes
-	from round
+	from (select *, count(*) over (partition by place, files) as alike from round)
 	group by place
-	having count(*) > 1 and avg(bytes) >= 1048576
+	having count(*) > 1 and avg(bytes) >= 1048576 and 4 * max(alike) >= 3 * count(*)
 ),
 writer as (
 	select place, max(writers) as writers, max(stall) as stall
