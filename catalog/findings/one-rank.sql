@@ -4,14 +4,17 @@
 --   does not count
 -- says:   rank {rank} moved {share:percent} of the {bytes:size} that the ranks read and wrote, in {seconds:seconds}{unheard}[; half of
 --   the other {others:count} waited {waited:seconds} and longer]
--- lost:   that rank's I/O time less its equal share, at most what the other ranks waited (median)
+-- lost:   that rank's time in reads, writes and syncs less its equal share, at most what the other ranks waited (median). Opens and the
+--   like stay, whoever moves the bytes
 -- sure:   0.7
 -- fix:    let each rank move its own part: a file per rank for few ranks, one shared file by collective calls (MPI_File_write_all) else
 -- knob:   [netcdf|hdf5: the file opened on MPI_COMM_WORLD instead of rank 0's]
 -- needs:  counters, ranks
 -- seen:   Chang, Jin, Bauer 2016: 8 of 13 programs
 with of_rank as (
-	select rank, process, coalesce(sum(bytes) filter (kind in ('read', 'write', 'wait')), 0)::hugeint as bytes, sum(time) / 1e9 as seconds
+	select
+		rank, process, coalesce(sum(bytes) filter (kind in ('read', 'write', 'wait')), 0)::hugeint as bytes,
+		coalesce(sum(time) filter (kind not in ('open', 'close', 'meta', 'dir')), 0) / 1e9 as seconds
 	from own_by_process()
 	where rank is not null
 	group by rank, process

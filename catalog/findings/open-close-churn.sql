@@ -3,7 +3,8 @@
 -- limit:  one process opened a name 4 times or more; files that it made anew under that name count together. To make it, read it back and
 --   append once are 3 good reasons
 -- says:   {path}: opened {opens:count} times[ and removed {removed:count} times] by {who}; {seconds:seconds} in opens, closes and removals of the slowest
--- lost:   opens, closes and removals of the slowest process, but for the longest ones of each name
+-- lost:   opens, closes and removals of the slowest process, but for the longest ones of each name. Darshan has them with seeks and
+--   stats in one sum
 -- sure:   0.9
 -- fix:    open once, keep the descriptor or stream until the last use{remade}
 -- needs:  counters
@@ -12,15 +13,15 @@
 with op as (
 	select
 		p.place as path, p.path as name, c.process, c.kind, list(distinct p.file) as files, sum(c.calls - c.errors) as calls, sum(c.time) / 1e9 as seconds,
-		(sum(c.time) - max(c.longest)) / 1e9 as lost
+		c.op = 'metadata' as is_sum, (sum(c.time) - if(is_sum, sum(c.time) / nullif(sum(c.calls), 0), max(c.longest))) / 1e9 as lost
 	from counters as c join places() as p using (file)
-	where c.layer in ('posix', 'stdio') and (c.kind in ('open', 'close') or c.op in ('unlink', 'unlinkat', 'remove'))
+	where c.layer in ('posix', 'stdio') and (c.kind in ('open', 'close') or c.op in ('unlink', 'unlinkat', 'remove', 'metadata'))
 	group by p.place, p.path, c.process, c.kind, c.layer, c.op, c.enclosing_layer, c.enclosing, c.thread_class
 ),
 each as (
 	select
 		path, name, process, list_distinct(flatten(list(files))) as files, sum(calls) filter (kind = 'open') as opens,
-		sum(calls) filter (kind = 'meta') as removed, sum(seconds) as seconds, sum(lost) as lost
+		sum(calls) filter (kind = 'meta' and not is_sum) as removed, sum(seconds) as seconds, sum(lost) as lost
 	from op
 	group by path, name, process
 	having opens >= 4

@@ -161,10 +161,19 @@ def test_what_is_won_is_of_the_slowest_process_then(tmp_path: Path) -> None:
 
 def test_threads_side_by_side_win_no_more_than_the_run(tmp_path: Path) -> None:
     """Four threads of one process spent 3 s in a run of 1 s."""
-    run = made(tmp_path, [row("posix", "open", "open", 3000)])
+    run = made(tmp_path, [row("posix", "open", "open", 3000, calls=400)])
     account = Account(run)
     assert account.most == pytest.approx(1.0)
     assert account.won(frozenset(["names"]), {}, account.most) == pytest.approx(1.0)
+
+
+def test_an_open_that_waits_is_no_cost_of_names(tmp_path: Path) -> None:
+    """Two opens of 400 s (a named pipe in a log that knows no kinds of files); 1,000 ranks' opens of 20 s."""
+    pipe = made(tmp_path / "pipe", [row("posix", "open", "open", 800_000, calls=2)])
+    assert set(causes(pipe)) == {"unexplained"}
+    opens = [row("posix", "open", "open", 20_000, process=n) for n in range(1000)]
+    storm = made(tmp_path / "storm", opens, ranks=1000)
+    assert set(causes(storm)) == {"names"}
 
 
 def test_rules_that_can_find_nothing_are_not_asked(tmp_path: Path) -> None:

@@ -241,6 +241,19 @@ from store as s left join account_bytes() as large on large.directory = s.direct
 create or replace macro priced_way(kind, op) as
 coalesce(direction(kind, op), case when kind in ('wait', 'post') then 'write' end);
 
+-- Files whose opens and the like waited for something that is no name: a second each and longer, fewer than ten in the time of the longest. Named
+-- pipes do so, leases and tapes; a server of names that takes so long does it to many at once. Seeks are in it: logs of Darshan have them in the same
+-- sum. Columns: process, file.
+create or replace macro account_held_up() as table
+with slow as (
+	select process, coalesce(file, -1)::bigint as file, sum(calls) as n, sum(time) / 1e9 / sum(calls) as each
+	from counters
+	where kind in ('open', 'close', 'meta', 'seek') and is_system(layer)
+	group by all
+	having each >= 1
+)
+select process, file from slow where (select sum(n) < 10 * max(each) from slow);
+
 -- Time at the storage (system calls, streams, clients of stores) by cause. Columns: process, layer, op, kind, file, enclosing_layer,
 -- enclosing, cause, time (ns).
 -- Data that nobody asked for are what moved beyond what the program's own calls of the same direction asked of the file.
@@ -294,6 +307,7 @@ cells as (
 			when op in ('fcntl', 'flock', 'lockf', 'flockfile') then 'locks'
 			when of_names and enclosing like '%close%' then 'sync'
 			when kind = 'map' then 'transfer'
+			when (process, file) in (select (h.process, h.file) from account_held_up() as h) then 'unexplained'
 			else 'names'
 		end as cause,
 		rest / 1e9 as seconds

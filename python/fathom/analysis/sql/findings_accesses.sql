@@ -129,13 +129,14 @@ with point as (
 	where a.layer = 'posix'
 	group by p.directory, p.system, a.kind, a.bin
 	union all
-	-- A stream of C passes large pieces on as they are, and gathers small ones in its buffer, a block of the file.
+	-- A stream of C passes large pieces on as they are, and gathers small ones in its buffer, a block of the file. Of a few blocks that says nothing.
 	select
 		p.directory, p.system, a.kind, greatest(12, a.bin), sum(if(a.bin < 12, a.bytes / 4096, a.n)), greatest(4096, sum(a.bytes) / sum(a.n)),
 		if(any_value(a.bin) < 12, sum(a.time) / sum(a.bytes) * 4096, exp(sum(a.log_time) / sum(a.n))) / 1e9
 	from accesses() as a join places() as p using (file)
 	where a.layer = 'stdio' and a.time > 0
 	group by p.directory, p.system, a.kind, greatest(12, a.bin), a.bin < 12
+	having any_value(a.bin) >= 12 or sum(a.bytes) >= 16 * 4096
 ),
 -- The same points once for each directory, once for each file system.
 grouped as (

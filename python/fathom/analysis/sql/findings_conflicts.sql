@@ -209,6 +209,7 @@ window later as (partition by process, file order by start desc), earlier as (pa
 --	commit    the writer synced or closed in between
 --	mpi       both by MPI-IO: sync or close at the writer, then open or sync at the other (MPI 4.0, 14.6.1)
 --	session   the writer closed, then the other opened
+--	unknown   ordered, but not all opens, closes and syncs of the two are among the recorded calls (logs of Darshan)
 -- Columns: file, begins, ends (bytes of the overlap), did, did_then (`write` or `read`), first, second (`calls.id`),
 -- a, b (processes), at_once, talk, level.
 create or replace macro conflicts() as table
@@ -241,9 +242,17 @@ error as (
 		-- Recorder's ranks have a clock each, which nothing compares.
 		and not exists (select 1 from marks where kind = 'recorder')
 ),
+-- One open and no sync: its close came after all accesses.
+unseen as (
+	select process, file
+	from counters semi join clashing() using (process, file)
+	where kind in ('open', 'close', 'sync') and op <> 'fflush' and (is_system(layer) or layer = 'mpiio')
+	group by process, file, layer
+	having sum(recorded) < sum(calls) and (sum(calls) filter (kind = 'open') > 1 or coalesce(sum(calls) filter (kind = 'sync'), 0) > 0)
+),
 known as (
 	select
-		p.*, talk.talk,
+		p.*, talk.talk, (p.a, p.file) in (from unseen) or (p.b, p.file) in (from unseen) as is_unseen,
 		coalesce(p.x_stop - e.error > p.y_start and p.y_stop - e.error > p.x_start, false) as at_once,
 		-- May the first time have come before the second one?
 		if(talk.talk, coalesce(p.x_stop - e.error <= p.y_start, true), y.was_left > x.entered) as ordered,
@@ -268,6 +277,7 @@ select
 	case
 		when at_once or not ordered then 'none'
 		when not wrote then 'session'
+		when is_unseen then 'unknown'
 		when coalesce(closed, false) then 'session'
 		when both_mpi and coalesce(let_go, false) then 'mpi'
 		when coalesce(committed, false) then 'commit'
