@@ -235,6 +235,11 @@ def test_when_of_counted_calls_comes_from_heat(tmp_path: Path) -> None:
     assert (moments.source, moments.pattern) == ("heat", "start and end")
     # layers inside one another are not added: 80 of 1000 ns
     assert sum(moments.parts) * 10 == pytest.approx(80, abs=2)
+    # a log whose only part is longer than the run
+    whole = [rows[0] | {"stop": 100_000}]
+    pq.write_table(pa.Table.from_pylist(whole), run / "tables" / "heat.parquet")
+    moments = when(Remembered(fathom.open(run)))
+    assert (moments.source, moments.pattern) == ("span", "unknown")
 
 
 def test_a_log_that_knows_when_of_the_layers_below_alone(tmp_path: Path) -> None:

@@ -41,8 +41,13 @@ def when(source: Source) -> When:
     width = _width(run)
     everyone = source.sql("from own_spread()")["units"][0].as_py()
     parts = (_spent(rows, "processes").sum(axis=0) / width / max(1, everyone)).tolist()
-    # Without durations no part has any I/O.
-    if first is None or origin == "none" or not any(parts):
+    # Without durations no part has any I/O; few and long parts of a log say nothing of when.
+    if (
+        first is None
+        or origin == "none"
+        or not any(parts)
+        or (origin == "heat" and _is_coarse(source, run))
+    ):
         pattern = "none" if first is None else "unknown"
         return When("span", pattern, first, last, [], None, [])
     pattern, bursts, period = pattern_of(parts)
@@ -56,6 +61,12 @@ def when(source: Source) -> When:
         period=None if period is None else period * second,
         parts=parts,
     )
+
+
+def _is_coarse(source: Source, run: float) -> bool:
+    """Is a part of `heat` a quarter of the run and longer?"""
+    longest = source.sql("select max(stop - start) as longest from heat")["longest"][0].as_py()
+    return longest is not None and longest > run * SECOND / 4
 
 
 def _width(run: float) -> int:

@@ -284,7 +284,7 @@ with who as (
 ),
 spread as (
 	select process, layer, operation, time, start, stop, unnest(range(start // width, greatest(start, stop - 1) // width + 1)) as bin, width
-	from heat, part_width(bins)
+	from (select * exclude (stop), greatest(start, least(stop, duration)) as stop from heat, runs), part_width(bins)
 	where list_contains(of_layers, layer)
 ),
 layers as (
