@@ -35,7 +35,8 @@ failed as materialized (
 			of_system,
 			-- not now: EINTR, EAGAIN, EINPROGRESS, ETIMEDOUT; asked of what has no such thing: ESPIPE, ENOTTY, ENODATA, EOPNOTSUPP
 			c.error not in (4, 11, 115, 110, 29, 25, 61, 95),
-			is_library(c.layer) and data and c.is_own and c.id not in (from broken)
+			-- Tools close what they may not have opened.
+			is_library(c.layer) and data and (c.kind <> 'close' or c.file is not null) and c.is_own and c.id not in (from broken)
 		)
 		and (p.file is not null or c.file is null and coalesce(c.site not in (from wire), true))
 		-- What a library looks for is its own affair, unless data are lost.

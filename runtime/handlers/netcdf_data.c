@@ -53,7 +53,7 @@ static void tell_storage(struct call *c, const struct nc_library *lib, struct nc
 		filters = (size_t)(shuffle != 0) + (size_t)(deflate != 0);
 	}
 	if (lib->filters && lib->filters(v->id, v->variable, &filters, NULL) == 0)
-		tell_number(c, v, "filters", (long)filters);
+		tell_number(c, v, "filter_count", (long)filters);
 }
 
 /* Do all ranks of the file make this call together? */

@@ -367,7 +367,9 @@ having max(b.ranks / b.processors) > 1 and any_value(r.waited) >= 0.1;
 
 -- Files that have datasets with a filter: closing them compresses what is left.
 create or replace macro account_filtered() as table
-select distinct file from hints_in_force where key = 'filters' and value not in ('', 'none') and file is not null;
+select distinct file
+from hints_in_force
+where (key = 'filters' and value not in ('', 'none') or key = 'filter_count' and value <> '0') and file is not null;
 
 -- The account: cells with their time in ns, which add up to the time of each process's own I/O calls. Columns: process, cause, layer, op,
 -- kind, file, collective (in or below a collective read or write), through (another rank's storage was waited for), time.
