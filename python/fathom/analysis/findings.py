@@ -356,6 +356,9 @@ def _habits(asked: Asked, findings: Sequence[Finding], around: Around) -> list[F
     """Those that lose much also without their longest example's stall: one call is no habit."""
 
     def stalled(finding: Finding) -> float:
+        # What a library computes has none: its waiting for a processor is a cause of its own.
+        if finding.rule.causes == {"library"}:
+            return 0.0
         took = (around[call]["seconds"] for call in finding.calls if call in around)
         return min(STALL, max(took, default=0.0))
 
