@@ -59,6 +59,15 @@ def test_what_a_shell_does_to_start_others_is_not_the_programs(tmp_path: Path) -
     assert seen["n"].to_pylist() == [3 * 4096]
 
 
+def test_what_copies_the_modules_of_an_interpreter_has_read_them(tmp_path: Path) -> None:
+    package = tmp_path / "site-packages" / "some"
+    package.mkdir(parents=True)
+    for number in range(20):
+        (package / f"m{number}.py").write_bytes(bytes(1000))
+    run = recorded(tmp_path, "tar", "cf", "made.tar", "site-packages")
+    assert regular(run) == {str(file) for file in package.iterdir()} | {str(tmp_path / "made.tar")}
+
+
 @pytest.mark.parametrize("mpi", ["mpich", "ompio"])
 def test_an_mpi_program_has_the_files_it_wrote(tmp_path: Path, mpi: str) -> None:
     needs.require(needs.of_mpi(mpi))

@@ -1,5 +1,7 @@
 //! What belongs to a run-time, not to the program: `catalog/runtime-files.toml`.
 
+use std::collections::BTreeSet;
+
 use serde::Deserialize;
 
 use crate::counters::{Key, NO_FILE};
@@ -34,6 +36,9 @@ struct Rule {
 	/// Whole paths.
 	#[serde(default)]
 	named: Vec<String>,
+	/// Programs and libraries that have such files: where a run is of none of them, what copies the files is looked at.
+	#[serde(default)]
+	of: Vec<String>,
 }
 
 impl Catalog {
@@ -44,17 +49,50 @@ impl Catalog {
 		})
 	}
 
-	fn has_file(&self, path: &str) -> bool {
-		self.files.iter().any(|rule| rule.holds(path))
+	/// The rules of a run whose processes are of these programs and libraries; none: it is not known of which.
+	fn files_of(&self, names: Option<&BTreeSet<String>>) -> Files<'_> {
+		let is_there = |rule: &&Rule| {
+			let has = |names: &BTreeSet<String>| names.iter().any(|name| rule.is_of(name));
+			rule.of.is_empty() || names.is_none_or(has)
+		};
+		Files(self.files.iter().filter(is_there).collect())
 	}
 
 	fn has_launcher(&self, exe: &str) -> bool {
-		let name = exe.rsplit('/').next().unwrap_or(exe);
-		self.launchers.iter().any(|one| fits(name, one))
+		self.launchers.iter().any(|one| fits(last_name(exe), one))
 	}
 }
 
+/// Rules of a run.
+struct Files<'c>(Vec<&'c Rule>);
+
+impl Files<'_> {
+	fn has(&self, path: &str) -> bool {
+		self.0.iter().any(|rule| rule.holds(path))
+	}
+}
+
+/// Of the executables of a run's processes and the modules that called; none: one of them has no executable that is known.
+fn names(merged: &Merged) -> Option<BTreeSet<String>> {
+	let mut names = BTreeSet::new();
+	for row in &merged.processes {
+		let exe = merged.images[row.image].identity(row.key.1).exe?;
+		names.insert(last_name(&exe).to_owned());
+	}
+	let modules = merged.images.iter().flat_map(|image| image.survey.definitions.modules.values());
+	names.extend(modules.map(|module| last_name(&module.path).to_owned()));
+	Some(names)
+}
+
+fn last_name(path: &str) -> &str {
+	path.rsplit('/').next().unwrap_or(path)
+}
+
 impl Rule {
+	fn is_of(&self, name: &str) -> bool {
+		self.of.iter().any(|one| fits(name, one))
+	}
+
 	fn holds(&self, path: &str) -> bool {
 		let below = |folders: &[String]| folders.iter().any(|folder| is_below(path, folder));
 		(below(&self.under) && !below(&self.except))
@@ -104,12 +142,14 @@ impl Runtime {
 		if !others {
 			processes.clear();
 		}
+		let names = names(merged);
+		let files = catalog.files_of(names.as_ref());
 		Ok(Runtime {
 			files: merged
 				.files
 				.rows
 				.iter()
-				.map(|row| row.paths.last().is_some_and(|path| catalog.has_file(path)))
+				.map(|row| row.paths.last().is_some_and(|path| files.has(path)))
 				.collect(),
 			ops: merged.ops.iter().map(|op| catalog.calls.contains(&op.name)).collect(),
 			processes,
@@ -131,7 +171,23 @@ mod tests {
 	use super::*;
 
 	fn is_runtime(path: &str) -> bool {
-		Catalog::read().is_ok_and(|catalog| catalog.has_file(path))
+		Catalog::read().is_ok_and(|catalog| catalog.files_of(None).has(path))
+	}
+
+	#[test]
+	fn modules_that_no_interpreter_reads_are_the_programs() {
+		let catalog = Catalog::read().unwrap_or_else(|error| unreachable!("{error}"));
+		for (program, module) in [
+			("tar", false),
+			("python3.11", true),
+			("libpython3.12.so.1.0", true),
+			("libmpi.so", false),
+		] {
+			let files = catalog.files_of(Some(&BTreeSet::from([program.to_owned()])));
+			assert_eq!(files.has("/venv/lib/site-packages/numpy/x.py"), module, "{program}");
+			assert!(files.has("/opt/lib/libfftw3.so.3"), "{program}");
+			assert!(files.has("/usr/lib/locale/C.utf8/LC_CTYPE"), "{program}");
+		}
 	}
 
 	#[test]
