@@ -16,6 +16,8 @@ from fathom.analysis.own import LINES, PARTS, SECOND, heat, own, run_seconds
 Times = NDArray[np.float64]
 # The part of the busiest part's time that counts as I/O at all.
 ACTIVE = 0.1
+# Seconds without I/O that end no burst, a tenth of the run at most: a process that lost its processor is away so long.
+PAUSE = 0.01
 
 
 @dataclass(frozen=True)
@@ -50,8 +52,8 @@ def when(source: Source) -> When:
     ):
         pattern = "none" if first is None else "unknown"
         return When("span", pattern, first, last, [], None, [])
-    pattern, bursts, period = pattern_of(parts)
     second = width / SECOND
+    pattern, bursts, period = pattern_of(parts, max(1, min(PARTS // 10, int(PAUSE / second))))
     return When(
         source=origin,
         pattern=pattern,
@@ -111,14 +113,14 @@ def lines(source: Source) -> list[Line]:
     ]
 
 
-def _bursts(parts: Sequence[float]) -> list[tuple[int, int]]:
-    """Stretches [from, to) of parts with I/O; one part without does not end a stretch."""
+def _bursts(parts: Sequence[float], pause: int) -> list[tuple[int, int]]:
+    """Stretches [from, to) of parts with I/O; so many parts without do not end a stretch."""
     least = ACTIVE * max(parts)
     stretches: list[tuple[int, int]] = []
     for number, value in enumerate(parts):
         if value <= 0 or value < least:
             continue
-        if stretches and number - stretches[-1][1] <= 1:
+        if stretches and number - stretches[-1][1] <= pause:
             stretches[-1] = (stretches[-1][0], number + 1)
         else:
             stretches.append((number, number + 1))
@@ -136,12 +138,15 @@ def _period(bursts: Sequence[tuple[int, int]]) -> float | None:
     return mean if spread <= 0.25 * mean else None
 
 
-def pattern_of(parts: Sequence[float]) -> tuple[str, list[tuple[int, int]], float | None]:
-    """What shares of I/O in equal parts of a run look like: pattern, bursts [from, to), their period, in parts."""
+def pattern_of(
+    parts: Sequence[float], pause: int = 1
+) -> tuple[str, list[tuple[int, int]], float | None]:
+    """What shares of I/O in equal parts of a run look like: pattern, bursts [from, to), their period, in parts.
+    pause: parts without I/O that end no burst."""
     total = sum(parts)
     if total <= 0:
         return "none", [], None
-    bursts = _bursts(parts)
+    bursts = _bursts(parts, pause)
     if sum(stop - start for start, stop in bursts) >= 2 / 3 * len(parts):
         return "throughout", bursts, None
     period = _period(bursts)
