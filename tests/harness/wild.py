@@ -35,10 +35,10 @@ TRUTHS = {
 }
 #: Jobs without a problem of I/O that anybody knows of.
 WELL = ("aiio-tmatch-many-files", "aiio-tmatch-merged", "aiio-ior-write-1m", "e2e-optimized")
-#: Logs that PyDarshan's package has -> the finding that must come first; None: there is none. Of ten threads each opens named
-#: pipes and waits (dxt); HDF5's file is closed and opened again between writes and reads (ior_hdf5_example); all ranks take as long
-#: to open, one writes 4,000 bytes (sample-dxt-simple); a rank opens a log 94 times (noposixopens); writes are of 8 MiB
-#: (sample-goodost); an OST is slow (sample-badost).
+#: Logs that PyDarshan's package has -> the finding that must come first; None: there is none. Ten threads open named
+#: pipes and wait (dxt); HDF5's file is closed and opened again between writes and reads (ior_hdf5_example); all ranks
+#: take as long to open, one writes 4,000 bytes (sample-dxt-simple); a rank opens a log 94 times (noposixopens);
+#: writes are of 8 MiB (sample-goodost); an OST is slow (sample-badost).
 OF_PACKAGE: dict[str, str | None] = {
     "dxt": None,
     "ior_hdf5_example": None,
