@@ -10,6 +10,7 @@ from fathom.codegen.generate.emit.context import PointText
 from fathom.codegen.generate.emit.seal import check_unedited
 from fathom.codegen.generate.emit.seal import sealed as sealed_text
 from fathom.codegen.generate.emit.shared import uses_memory
+from fathom.codegen.generate.language.fortran import check_use
 from fathom.codegen.generate.optimise.memory import in_memory
 from fathom.codegen.generate.plan import Plan, plan
 from fathom.codegen.generate.restructure import restructure
@@ -43,7 +44,7 @@ def checked(
     `text`: instead of what the file says."""
     spec = build.read(str(path), text_of(path) if text is None else text)
     own, other = spec.source.language, instead.get("language")
-    if own and other and (own == "fortran") != (other == "fortran"):
+    if own and other and own != other and path.suffix != ".h":
         raise UsageError(
             f"{path}: this is a program in {own}; code in {other} does not fit into it"
         )
@@ -88,6 +89,8 @@ def _regions(spec: Spec, calls: dict[int, PointText]) -> dict[int, list[str]]:
             text = calls[id(points[id(block)])]
             regions[number] = emitter.call_lines(spec, text)
         elif not brought:
+            if spec.source.language == "fortran":
+                check_use(spec.source, block)
             regions[number] = emitter.bring_lines(spec)
             brought = True
     return regions
