@@ -86,7 +86,8 @@ class Answer:
 
     def save(self, path: str | Path) -> None:
         """The same into a file; its ending, .png, .svg or .pdf, says the form."""
-        bars.save(Path(path), bars.picture(self._query, self._answer))
+        most = bars.most_of(Path(path))
+        bars.save(Path(path), bars.picture(self._query, self._answer, most))
 
 
 #: What a user asks of a run; completion in a shell or notebook names no more.

@@ -199,7 +199,8 @@ def _ask(arguments: argparse.Namespace) -> int:
         answer = model.answer(run, query, segment, top, _views(arguments))
     one = arguments.view or next(iter(answer.views))
     if arguments.plot:
-        bars.save(arguments.plot, bars.picture(query, answer))
+        most = bars.most_of(arguments.plot)
+        bars.save(arguments.plot, bars.picture(query, answer, most))
         print(f"picture: {arguments.plot}", file=sys.stderr)
     elif arguments.json:
         content = {"query": str(query)} | latency.as_json(answer, as_json)
