@@ -119,8 +119,9 @@ def test_use_has_its_place(before: str, behind: str, says: str, tmp_path: Path) 
     text = f"program p\n{before}{blocks}{behind}{write}end program\n"
     source = tmp_path / "p.f90"
     source.write_text(text)
-    done = generated.fathom(source, "-o", tmp_path / "out")
-    assert (done.returncode, says in done.stderr) == (2 if says else 0, True), done.stderr
+    for how in (("--check",), ("-o", tmp_path / "out")):
+        done = generated.fathom(source, *how)
+        assert (done.returncode, says in done.stderr) == (2 if says else 0, True), done.stderr
     source.write_text(text.replace("program p\n", "", 1).replace(blocks, f"{blocks}program p\n", 1))
     if not before:
         outside = generated.fathom(source, "-o", tmp_path / "out")

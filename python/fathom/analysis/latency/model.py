@@ -100,10 +100,7 @@ def answer(
         raise _nothing(ask)
     numbering = ask.part.numbering
     if numbering is not None:
-        reply.views = {
-            name: numbering.renumber(table) if "call" in table.column_names else table
-            for name, table in reply.views.items()
-        }
+        reply.views = numbering.renumber(reply.views)
     if any("server" in table.column_names for table in reply.views.values()):
         reply.servers = list(ask.servers.items())
     reply.notes += _notes(ask, reply)

@@ -93,15 +93,27 @@ class Numbering:
             )
         return f"({' or '.join(terms)})", values
 
-    def renumber(self, table: pa.Table) -> pa.Table:
-        """The table with numbers instead of ordinals in its column `call`."""
-        owners, calls = table[self.who].to_pylist(), table["call"].to_pylist()
-        pairs = {pair for pair in zip(owners, calls, strict=True) if None not in pair}
+    def renumber(self, views: dict[str, pa.Table]) -> dict[str, pa.Table]:
+        """The tables with numbers instead of ordinals in their columns `call`."""
+        pairs = {name: self._pairs(table) for name, table in views.items()}
+        every = list({pair for each in pairs.values() for pair in each if None not in pair})
+        if not every:
+            return views
         rows = self._numbered(
-            "numbered_calls", owners=[who for who, _ in pairs], calls=[call for _, call in pairs]
+            "numbered_calls", owners=[who for who, _ in every], calls=[call for _, call in every]
         )
         columns = (rows[name].to_pylist() for name in ("who", "call", "number"))
         number = {(who, call): number for who, call, number in zip(*columns, strict=True)}
-        renamed = [number.get(pair) for pair in zip(owners, calls, strict=True)]
-        place = table.column_names.index("call")
-        return table.set_column(place, "call", pa.array(renamed, pa.int64()))
+        out = dict(views)
+        for name, each in pairs.items():
+            if each:
+                place = views[name].column_names.index("call")
+                numbers = pa.array([number.get(pair) for pair in each], pa.int64())
+                out[name] = views[name].set_column(place, "call", numbers)
+        return out
+
+    def _pairs(self, table: pa.Table) -> list[tuple[int, int]]:
+        """Who made each row's call, and its ordinal."""
+        if "call" not in table.column_names:
+            return []
+        return list(zip(table[self.who].to_pylist(), table["call"].to_pylist(), strict=True))

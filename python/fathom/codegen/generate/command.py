@@ -52,6 +52,10 @@ def checked(
         spec.options[name] = Option((word,), spec.source.place(0, 1))
     restructure(spec)
     check(spec)
+    points = {id(point.block) for point in spec.points}
+    first = next((block for block in spec.source.blocks if id(block) not in points), None)
+    if own == "fortran" and first is not None:
+        check_use(spec.source, first)
     if uses_memory(spec):
         spec.in_memory = in_memory(spec)
     return spec, [plan(spec, point) for point in spec.points]
@@ -89,8 +93,6 @@ def _regions(spec: Spec, calls: dict[int, PointText]) -> dict[int, list[str]]:
             text = calls[id(points[id(block)])]
             regions[number] = emitter.call_lines(spec, text)
         elif not brought:
-            if spec.source.language == "fortran":
-                check_use(spec.source, block)
             regions[number] = emitter.bring_lines(spec)
             brought = True
     return regions
