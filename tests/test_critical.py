@@ -4,6 +4,7 @@ is chosen by the test in shared memory and waited for, so nothing here depends o
 from __future__ import annotations
 
 import contextlib
+import csv
 import mmap
 import os
 import re
@@ -365,4 +366,7 @@ def test_the_slow_server_is_named_in_its_turn(tmp_path: Path) -> None:
     page = subprocess.run([paths.FATHOM, "show", run], capture_output=True, text=True, check=True)
     assert ", 2 servers on 1 node" in page.stdout.splitlines()[1], page.stdout
     assert re.search(r"pwrite > \S+/slow: write,server", shown), shown
+    outer = [row for row in csv.DictReader(shown.splitlines()) if row["depth"] == "0"]
+    spent = [(row["phase"], -float(row["seconds"])) for row in outer]
+    assert spent == sorted(spent, key=lambda each: (int(each[0]), each[1])), shown
     assert re.search(r"pwrite > \S+/slow > pwritev,disk", shown), shown

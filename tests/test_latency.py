@@ -99,7 +99,10 @@ def test_s3d(mpi: str, kernel: str, op: str, tmp_path: Path) -> None:
     run = traced(mpi, kernel, tmp_path)
     check_own(run)
     writes = Segment(function=op)
-    roots = {(root["rank"], root["call"]): calls for root, calls in under(run, op).values()}
+    roots: dict[tuple[int, int], list[dict[str, Any]]] = {}
+    for root, calls in sorted(under(run, op).values(), key=lambda each: int(each[0]["call"])):
+        number = sum(rank == root["rank"] for rank, _ in roots)  # the n-th of its rank
+        roots[root["rank"], number] = calls
     assert len(roots) == 4 * 8  # four variables in two checkpoints, of four ranks
 
     exclusive = ask(run, "latency breakdown exclusive", writes)["call"]

@@ -86,7 +86,8 @@ class Answer:
 
     def save(self, path: str | Path) -> None:
         """The same into a file; its ending, .png, .svg or .pdf, says the form."""
-        bars.save(Path(path), bars.picture(self._query, self._answer))
+        most = bars.most_of(Path(path))
+        bars.save(Path(path), bars.picture(self._query, self._answer, most))
 
 
 #: What a user asks of a run; completion in a shell or notebook names no more.
@@ -204,18 +205,20 @@ class Run(store.Run):
         lines: str | None = None,
         region: str | None = None,
         time: tuple[float, float] | None = None,
+        layer: str | None = None,
         function: str | None = None,
         file: str | None = None,
         top: int = TOP,
     ) -> Answer:
         """The answer of `fathom query`: `run.query("latency operation max [0-3]")`. `lines` (`write.c:10-20`),
-        `region`, `time` (seconds of the run), `function`, `file` (a glob) choose of which calls; of calls and requests
-        the `top` longest, 0: all."""
+        `region`, `time` (seconds of the run), `layer`, `function`, `file` (a glob) choose of which calls; of calls and
+        requests the `top` longest, 0: all."""
         query = language.parse(text)
         segment = segments.Segment(
             lines=None if lines is None else segments.lines(lines),
             region=region,
             time=time,
+            layer=layer,
             function=function,
             file=file,
         )

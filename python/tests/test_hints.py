@@ -12,6 +12,7 @@ from fathom.analysis.distribution.boxes import Boxes
 from fathom.codegen.generate.analysis.pieces import pieces_of
 from fathom.codegen.generate.build import read
 from fathom.codegen.hints.decomposition import Inexpressible, statements, unrolled
+from fathom.codegen.hints.run import title_of
 
 RANKS = 16
 #: Kinds of dimensions that hints can say whatever the others are.
@@ -114,3 +115,11 @@ def test_what_several_ranks_wrote_is_not_said() -> None:
     with pytest.raises(Inexpressible, match="several ranks write the same elements"):
         statements(copies, ["x"], "v", "b", 4, writing=True)
     assert statements(copies, ["x"], "v", "b", 4, writing=False) == ["array: *, v, 0, x, b;"]
+
+
+@pytest.mark.parametrize(
+    ("files", "title"),
+    [("/d/flash_chk_*.h5", "flash_chk"), ("/d/s*dck.nc", "sdck"), ("/d/vpic.0.h5", "vpic")],
+)
+def test_functions_are_called_by_what_files_have_in_common(files: str, title: str) -> None:
+    assert title_of(files) == title

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import h5py
@@ -210,6 +211,67 @@ def test_the_catalog_says_what_is_worth_a_search() -> None:
     for dimension in every.dimensions:
         for value in dimension.values[1:]:
             assert of_knob(catalog()[dimension.knob], value)
+
+
+def conditional() -> Space:
+    """ROMIO's switches, what needs them and what brings another knob along; all alive."""
+    names = ("cb_nodes", "cb_config_list", "romio_cb_write", "romio_ds_write", "ind_wr_buffer_size")
+    knobs = [catalog()[f"romio.{name}"] for name in names]
+    return Space(
+        default_space._with_conditions(
+            [
+                Dimension(
+                    knob.key,
+                    knob.key,
+                    (None, *default_space.values(knob, Limits(ranks=4))),
+                    {},
+                    dict(knob.beside),
+                )
+                for knob in knobs
+            ]
+        )
+    )
+
+
+def test_switches_are_searched_and_what_needs_them_is_set_with_them_alone() -> None:
+    space = conditional()
+    assert [one.knob for one in space.dimensions] == [
+        f"romio.{name}"
+        for name in ("cb_nodes", "romio_cb_write", "romio_ds_write", "ind_wr_buffer_size")
+    ]
+    assert space.dimensions[0].beside == {"cb_config_list": "*:*"}
+    random = Random(1)
+    for point in [space.draw(random) for _ in range(300)]:
+        named = {key.rpartition(".")[2]: value for key, value in space.named(point).items()}
+        if named["romio_ds_write"] is not None:
+            assert named["romio_cb_write"] == "disable"
+        if named["ind_wr_buffer_size"] is not None:
+            assert named["romio_ds_write"] == "enable"
+    # A sieving buffer alone brings both, and an expert's sizes turn no two-phase I/O off.
+    last = space.completed((0, 0, 0, 1))
+    text = space.settings(last)
+    assert 'romio_cb_write = "disable"' in text and 'romio_ds_write = "enable"' in text
+    expert = space.settled(tuple(default_space.expert(one) for one in space.dimensions))
+    assert "romio" not in space.settings(expert).replace("[file.romio]", "")
+
+
+def test_nothing_is_searched_that_writes_nothing() -> None:
+    force = catalog()["romio.ROMIO_FSTYPE_FORCE"]
+    assert default_space.values(force, Limits()) == ["ufs:", "nfs:"]
+    assert default_space.values(catalog()["hdf5.coll_metadata_write"], Limits()) == [True, False]
+
+
+def test_seconds_are_those_of_search_and_proof() -> None:
+    given = options(seconds=100.0, finalists=3, repeats=5)
+    plan = Plan(given, COST, GRID, ())
+    trials = play(plan, lambda _stage, _turn, point: valley(point))
+    # Trials last 1 s: at most 9 in the race, 15 as proof; the rest is the search's.
+    before_proof = [one for one in trials if one.stage in ("look", "default", "search")]
+    assert len([one for one in before_proof if one.state != "known"]) <= 100 - 9 - 15 + 1
+    words = plan.in_words(trials)
+    assert "to 600 trials or 76 s" in words[0] and "9 runs in a race, 15 against" in words[1]
+    tight = Plan(options(seconds=20.0), COST, GRID, ())
+    assert "takes longer" in tight.in_words(trials)[-1]
 
 
 def test_a_bad_command_line_runs_nothing(

@@ -1,6 +1,6 @@
 """fathom query: ask a run how long its calls took where (IOPro's queries), or its tables by SQL (DuckDB's), read-only.
 
-queries ([sets] may be left out at the end; as 0-3,7 or all; calls are numbered in each process from 0):
+queries ([sets] may be left out at the end; as 0-3,7 or all; calls are numbered from 0 among those asked about):
   latency breakdown inclusive|exclusive [procs] [calls]
   latency operation list|max|min|avg [procs] [calls] [subcalls] [servers]
   latency collective [procs] [calls]
@@ -10,6 +10,7 @@ queries ([sets] may be left out at the end; as 0-3,7 or all; calls are numbered 
 
 examples:
   fathom query s3d.1 latency breakdown inclusive 0-1 1-10
+  fathom query s3d.1 latency breakdown exclusive all 0-3 --function MPI_File_write_all
   fathom query s3d.1 latency operation max all all all 1-3 --plot max.png
   fathom query s3d.1 throughput --region checkpoint --json
   fathom query s3d.1 energy 11.5 8 --lines write.c:100-250
@@ -74,6 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     part.add_argument("--lines", metavar="FILE:A-B", help="made from these source lines")
     part.add_argument("--region", metavar="NAME", help="inside this region of the program")
     part.add_argument("--time", metavar="A-B", help="that began in these seconds of the run")
+    part.add_argument("--layer", metavar="LAYER", help="of this layer, as mpiio")
     part.add_argument("--function", metavar="NAME", help="of this function")
     part.add_argument("--files", metavar="GLOB", help="on such files")
     wide = parser.add_argument_group("of a large run")
@@ -109,7 +111,7 @@ SCHEMA = """
     from information_schema.columns
     order by table_name, ordinal_position
 """
-ONLY = ("lines", "region", "time", "function", "files", "plot", "view", "top")
+ONLY = ("lines", "region", "time", "layer", "function", "files", "plot", "view", "top")
 
 
 def _statement(arguments: argparse.Namespace) -> str:
@@ -163,6 +165,7 @@ def _segment(arguments: argparse.Namespace) -> segments.Segment:
         lines=segments.lines(arguments.lines) if arguments.lines is not None else None,
         region=arguments.region,
         time=segments.time(arguments.time) if arguments.time is not None else None,
+        layer=arguments.layer,
         function=arguments.function,
         file=arguments.files,
     )
@@ -196,7 +199,8 @@ def _ask(arguments: argparse.Namespace) -> int:
         answer = model.answer(run, query, segment, top, _views(arguments))
     one = arguments.view or next(iter(answer.views))
     if arguments.plot:
-        bars.save(arguments.plot, bars.picture(query, answer))
+        most = bars.most_of(arguments.plot)
+        bars.save(arguments.plot, bars.picture(query, answer, most))
         print(f"picture: {arguments.plot}", file=sys.stderr)
     elif arguments.json:
         content = {"query": str(query)} | latency.as_json(answer, as_json)

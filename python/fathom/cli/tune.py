@@ -97,7 +97,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--seed", type=int, default=0, metavar="N", help="of all that is random (0)")
     how.add_argument("--trials", type=int, metavar="N", help="most runs of the search (60)")
     how.add_argument(
-        "--seconds", type=float, metavar="SECONDS", help="most seconds, before the finals"
+        "--seconds", type=float, metavar="SECONDS", help="seconds in all, the proof too"
     )
     how.add_argument(
         "--screen", action="store_true", help="try each knob alone first, drop the inert"

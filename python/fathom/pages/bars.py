@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: More bars cannot be told apart.
-MOST = 40
+#: More bars cannot be told apart on a page; an SVG is as wide as its bars need, and is scrolled.
+MOST, ANY = 40, 1_000_000
 #: Largest over smallest bar from which the axis is logarithmic.
 WIDE = 30.0
 #: Of an answer, what pictures are made of.
@@ -82,17 +82,22 @@ def _labels(rows: list[dict[str, Any]], who: str) -> tuple[list[str], str]:
     return labels, f"{what} of {who} {rows[0][who]}" if is_alone else f"{who} : {what}"
 
 
-def _cut(table: pa.Table, title: str) -> tuple[list[dict[str, Any]], str]:
-    rows = longest(table, MOST).to_pylist()
+def most_of(path: Path) -> int:
+    """Bars that a picture of this form can have."""
+    return ANY if path.suffix.lower() == ".svg" else MOST
+
+
+def _cut(table: pa.Table, title: str, most: int) -> tuple[list[dict[str, Any]], str]:
+    rows = longest(table, most).to_pylist()
     more = f" ({len(rows)} longest of {table.num_rows:,})" if len(rows) < table.num_rows else ""
     return rows, title + more
 
 
-def _breakdown(query: Query, answer: Answer) -> Picture:
+def _breakdown(query: Query, answer: Answer, most: int) -> Picture:
     exclusive = query.name.endswith("exclusive")
-    few = answer.views["call"].num_rows <= MOST
+    few = answer.views["call"].num_rows <= most
     by_call = query.calls.ranges is not None or few or answer.views["process"].num_rows == 1
-    rows, title = _cut(answer.views["call" if by_call else "process"], str(query))
+    rows, title = _cut(answer.views["call" if by_call else "process"], str(query), most)
     labels, across = _labels(rows, answer.who)
     series = [
         Series(name, OF_LAYERS.get(name, "#332288"), [row[f"{name}_seconds"] for row in rows])
@@ -118,12 +123,12 @@ def _by_server(rows: list[dict[str, Any]], value: str) -> list[Series]:
     ]
 
 
-def _operation(query: Query, answer: Answer) -> Picture:
+def _operation(query: Query, answer: Answer, most: int) -> Picture:
     name = query.name.rpartition(" ")[2]
     view = {"list": "request", "avg": "call"}.get(name, "call")
-    if name in ("max", "min") and answer.views["subcall"].num_rows <= MOST:
+    if name in ("max", "min") and answer.views["subcall"].num_rows <= most:
         view = "subcall"
-    rows, title = _cut(answer.views[view], str(query))
+    rows, title = _cut(answer.views[view], str(query), most)
     labels, across = _labels(rows, answer.who)
     if name == "avg":
         series = [Series("mean of a request", COLOURS[0], [row["mean_seconds"] for row in rows])]
@@ -143,18 +148,18 @@ def _operation(query: Query, answer: Answer) -> Picture:
     }[name]
     values = [value for series_ in series for value in series_.values]
     return Picture(
-        title, across, up, labels, series, True, wide(values), marks, subs, "; ".join(notes)
+        title, across, up, labels, series, False, wide(values), marks, subs, "; ".join(notes)
     )
 
 
-def _stacked(query: Query, answer: Answer) -> Picture:
+def _stacked(query: Query, answer: Answer, most: int) -> Picture:
     """Per call, one part per server."""
     value, up = {
         "throughput": ("server_mb_per_s", "MB/s of servers, added up"),
         "energy": ("joules", "joules, estimated"),
         "call": ("subcalls", "sub-calls"),
     }[query.name]
-    rows, title = _cut(answer.views["call"], str(query))
+    rows, title = _cut(answer.views["call"], str(query), most)
     labels, across = _labels(rows, answer.who)
     place = {(row[answer.who], row["call"]): n for n, row in enumerate(rows)}
     of_servers: dict[int, list[float]] = {}
@@ -169,8 +174,8 @@ def _stacked(query: Query, answer: Answer) -> Picture:
     return Picture(title, across, up, labels, series, True, False, [], [])
 
 
-def _collective(query: Query, answer: Answer) -> Picture:
-    rows, title = _cut(answer.views["collective"], str(query))
+def _collective(query: Query, answer: Answer, most: int) -> Picture:
+    rows, title = _cut(answer.views["collective"], str(query), most)
     parts = {
         "all": ("seconds", "#BBBBBB"),
         "communication (slowest rank)": ("communication_seconds", OF_LAYERS["mpi"]),
@@ -188,16 +193,16 @@ def _collective(query: Query, answer: Answer) -> Picture:
                    "each colour from the ground: they may overlap in time")  # fmt: skip
 
 
-def picture(query: Query, answer: Answer) -> Picture:
-    """What to draw of an answer."""
+def picture(query: Query, answer: Answer, most: int = MOST) -> Picture:
+    """What to draw of an answer: so many bars, the longest."""
     if query.name.startswith("latency breakdown"):
-        return _breakdown(query, answer)
+        return _breakdown(query, answer, most)
     if query.name.startswith("latency operation"):
-        return _operation(query, answer)
+        return _operation(query, answer, most)
     return (
-        _collective(query, answer)
+        _collective(query, answer, most)
         if query.name == "latency collective"
-        else _stacked(query, answer)
+        else _stacked(query, answer, most)
     )
 
 
@@ -250,7 +255,7 @@ def figure(of: Picture) -> Figure:
         from fathom.pages.drawn import Drawing
 
     count = len(of.labels)
-    drawn = Drawing(figsize=(max(6.0, min(14.0, 2.8 + 0.28 * count)), 4.6), layout="constrained")
+    drawn = Drawing(figsize=(max(6.0, 2.8 + 0.28 * count), 4.6), layout="constrained")
     axes = drawn.add_subplot()
     tops = _paint(axes, of)
     if of.logarithmic:

@@ -34,7 +34,8 @@ class Request:
 class Oracle:
     """Of one forest; `chosen` says which own calls are asked about."""
 
-    def __init__(self, forest: Forest, chosen: Callable[[Call], bool]) -> None:
+    def __init__(self, forest: Forest, chosen: Callable[[Call], bool], relays: bool) -> None:
+        self.relays = relays
         self.calls = forest.calls
         self.by_id = {call["id"]: call for call in self.calls}
         self.who = "rank" if forest.ranked else "process"
@@ -110,6 +111,34 @@ class Oracle:
             sum(r["kind"] in ("read", "write") and not r["error"] for r in rows), len(rows), min(disk, time), len(own),
         )  # fmt: skip
 
+    def numbers(self, segment: Callable[[Call], bool]) -> dict[tuple[int, int], int]:
+        """Number of each outermost call that holds such calls, by process and ordinal: from 0 in each process; a
+        collective call's is the latest of its ranks', and what follows it is later by as much. Those whose order
+        differs between ranks, which MPI forbids, keep their own."""
+        held = {(c["process"], c["call"]): c for c in self.calls if self.is_own(c) and segment(c)}
+        order = sorted(held)
+        numbers = {key: sum(k[0] == key[0] for k in order[:n]) for n, key in enumerate(order)}
+        groups_: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        for key, call in held.items():
+            if "collective" in call and not call["parent"]:
+                groups_[call["collective"]].append(key)
+        begun = {
+            group: min(c["start"] for c in self.calls if c.get("collective") == group)
+            for group in groups_
+        }
+        last: dict[int, int] = {}
+        for group in sorted(groups_, key=lambda g: (begun[g], g)):
+            members = groups_[group]
+            if any(call < last.get(process, 0) for process, call in members):
+                continue
+            latest = max(numbers[key] for key in members)
+            for process, call in members:
+                more, last[process] = latest - numbers[process, call], call
+                for key in order:
+                    if key[0] == process and key[1] >= call:
+                        numbers[key] += more
+        return numbers
+
     def stacked(self, unit: Call) -> dict[str, list[int]]:
         """Layer -> calls, inclusive, exclusive of one own call."""
         out: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
@@ -172,15 +201,26 @@ class Oracle:
                 names.add(str(PurePath(PATHS[call["file"]]).parent))
         return sorted(names)
 
+    def served(self, unit: Call, call: Call) -> list[Request]:
+        """What each server did for a call; what it had others do counts where waiting counts, and moves nothing."""
+        of: dict[str, list[tuple[bool, Request]]] = defaultdict(list)
+        for (name, relayed), part in self.parts(call).items():
+            if self.relays or not relayed:
+                of[name].append((relayed, part))
+        return [
+            Request(unit, call, name, max(p.time for _, p in each), max(p.after for _, p in each),
+                    sum(p.bytes for relayed, p in each if not relayed), sum(p.accesses for _, p in each),
+                    sum(p.rows for _, p in each))
+            for name, each in of.items()
+        ]  # fmt: skip
+
     def requests(self) -> list[Request]:
         """Of the chosen calls, numbered."""
         out: list[Request] = []
         for unit in self.units:
             for call in self.under(unit):
                 if self.traced:
-                    for (_, relayed), part in self.parts(call).items():
-                        part.unit = unit
-                        out += [] if relayed else [part]
+                    out += self.served(unit, call)
                 elif (
                     call["layer"] in STORAGE and call["file"] is not None and call["file"] not in TALK
                     and not any(c["layer"] in STORAGE for c in self.between(unit, call))

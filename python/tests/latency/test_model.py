@@ -62,7 +62,11 @@ class Asked:
                 for s in self.sets[: 2 if "breakdown" in query or "collective" in query else 4]
             )
         )
-        self.oracle = Oracle(self.forest, self._fits)
+        self.oracle = Oracle(self.forest, self._in_segment, relays="latency" in query)
+        numbers = self.oracle.numbers(self._in_segment)
+        for call in self.forest.calls:  # as queries number them
+            call["call"] = numbers.get((call["process"], call["call"]), -1)
+        self.oracle = Oracle(self.forest, self._fits, relays="latency" in query)
 
     def _set(self, most: int) -> str:
         return self.dice.choice(["-", "-", "-", "-", f"0-{most}", f"1,3-{most}"])
@@ -71,11 +75,17 @@ class Asked:
         end = max(c["start"] + c["duration"] for c in self.forest.calls)
         return self.dice.choice([
             *[Segment()] * 5, Segment(function="pwrite"), Segment(region="step"), Segment(file="out.*"),
+            Segment(layer="posix"),
             Segment(time=(0, end / 2e9)), Segment(lines=("a.c", 0, 15)), Segment(file="/d/*", time=(0, end / 1.5e9)),
         ])  # fmt: skip
 
     def _fits(self, call: Call) -> bool:
         """Does the own call lie in the segment and the sets?"""
+        who = call["rank"] if self.forest.ranked else call["process"]
+        in_sets = who in self.query.procs and call["call"] in self.query.calls
+        return in_sets and self._in_segment(call)
+
+    def _in_segment(self, call: Call) -> bool:
         s = self.segment
         ancestors = []
         by_id = {c["id"]: c for c in self.forest.calls}
@@ -84,12 +94,11 @@ class Asked:
             above = by_id[above["parent"]]
             ancestors.append(above)
         outer = ancestors[-1] if ancestors else call
-        who = call["rank"] if self.forest.ranked else call["process"]
         path = PATHS[call["file"]] if call["file"] is not None else ""
         site = outer["site"]
         return (
-            who in self.query.procs and call["call"] in self.query.calls
-            and (s.function is None or call["op"] == s.function)
+            (s.function is None or call["op"] == s.function)
+            and (s.layer is None or call["layer"] == s.layer)
             and (s.region is None or any(c["op"] == s.region for c in ancestors))
             and (s.file is None or (path.startswith("/d/") if s.file == "/d/*" else path.startswith("/d/a/out.")))
             and (s.time is None or int(s.time[0] * 1e9) <= call["start"] < int(s.time[1] * 1e9))

@@ -295,6 +295,13 @@ def test_a_picture_of_many_calls_stays_readable(tmp_path: Path) -> None:
     assert len(of.labels) == bars.MOST
     assert f"{bars.MOST} longest of 500" in of.title
     assert set(of.marks) == {"0"}
+    assert not of.stacked  # parts of a stack cannot be read on such an axis
+    every = tmp_path / "every.svg"
+    assert (
+        main(["query", str(run), "latency operation max", "--top", "0", "--plot", str(every)]) == 0
+    )
+    drawn = ElementTree.fromstring(every.read_text(encoding="utf-8"))
+    assert {f"{n}-0" for n in range(500)} <= {(node.text or "").strip() for node in drawn.iter()}
     bars.save(tmp_path / "many.png", of)
     assert (tmp_path / "many.png").read_bytes().startswith(b"\x89PNG")
 

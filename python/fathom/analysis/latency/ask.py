@@ -53,7 +53,7 @@ class Question:
         """Rows of one statement on units and what is inside them."""
         inside = {
             "parts": statement(f"{'' if self.traced else 'no_'}parts"),
-            "reached": statement(f"reached_{'servers' if self.traced else 'files'}"),
+            "reached": self._reached(),
             "base": base,
             "around": self.part.around if base == "unit" else INSIDE.format(base=base),
             "calls_inside": statement(f"{'packed' if self.own_packed else 'climbed'}_own"),
@@ -75,6 +75,12 @@ class Question:
         straight = self.own_packed and self.part.which == WHOLE
         lone = statement(f"lone{'_whole' * straight}", **self._selected, **sets)
         return self.ask(name, values, base=base, counted=counted, lone=lone, **sets, **parts)
+
+    def _reached(self) -> str:
+        if not self.traced:
+            return statement("reached_files")
+        relays = "true" if self.query.name.startswith("latency") else "not relayed"
+        return statement("reached_servers", relays_set=relays)
 
     def narrowed(self, calls: dict[str, list[int]]) -> "Question":
         """The same, to be asked of these few outermost calls: they are read out of all once, not by each statement.

@@ -64,6 +64,7 @@ def _notes(ask: Question, answer: Answer) -> list[str]:
     if recorded < calls:
         notes.append(
             f"{recorded:,} of {calls:,} I/O calls were recorded in full; the others are not in this answer"
+            " and have no number"
         )
     if ask.part.who == "rank":
         others = ask.source.sql(
@@ -97,6 +98,9 @@ def answer(
         reply = collectives(ask) if query.name == "latency collective" else operations(ask, views)
     if not any(table.num_rows for table in reply.views.values()):
         raise _nothing(ask)
+    numbering = ask.part.numbering
+    if numbering is not None:
+        reply.views = numbering.renumber(reply.views)
     if any("server" in table.column_names for table in reply.views.values()):
         reply.servers = list(ask.servers.items())
     reply.notes += _notes(ask, reply)

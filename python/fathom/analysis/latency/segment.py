@@ -1,12 +1,13 @@
-"""Which part of a run a query is about: source lines, a region, a time, a function, files, the sets of the query."""
+"""Which part of a run a query is about: lines, a region, a time, a layer, a function, files, the sets of the query."""
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fathom.analysis import Source
 from fathom.analysis.latency.language import Query
+from fathom.analysis.latency.numbers import Numbering
 from fathom.analysis.latency.pieces import statement
 from fathom.analysis.own import own_values
 from fathom.errors import NotRecorded, UsageError
@@ -22,6 +23,7 @@ class Segment:
     lines: tuple[str, int | None, int | None] | None = None  # file, first, last
     region: str | None = None
     time: tuple[float, float] | None = None  # seconds; calls that began in it, the end excluded
+    layer: str | None = None
     function: str | None = None
     file: str | None = None  # a glob over paths; of a name alone in any directory
 
@@ -45,6 +47,8 @@ class Segment:
                 "o.start >= $began and o.start < $ended",
                 {"began": first_ns, "ended": last_ns},
             )
+        if self.layer is not None:
+            yield "--layer", "o.layer = $layer", {"layer": self.layer}
         if self.function is not None:
             yield "--function", "o.op = $function", {"function": self.function}
         if self.file is not None:
@@ -78,12 +82,13 @@ def time(word: str, command: str = "query") -> tuple[float, float]:
 @dataclass(frozen=True)
 class Part:
     """A part of a run as SQL: conditions on own calls `o` and on calls `c` inside them, the values in these; `who` is
-    `rank` or `process`."""
+    `rank` or `process`; the numbers of its calls."""
 
     who: str
     which: str
     around: str
     values: dict[str, Any]
+    numbering: Numbering | None = None
 
 
 #: Of calls inside own calls, those inside these.
@@ -118,6 +123,7 @@ WHAT = {
     "--lines": "(select coalesce(source || ':' || line, module) from sites as s where s.site = o.site)",
     "--region": "unnest(o.regions)",
     "--time": "round(o.start / 1e9, 3)",
+    "--layer": "o.layer",
     "--function": "o.op",
     "--files": "(select path from files as f where f.file = o.file)",
 }
@@ -157,22 +163,48 @@ def select(source: Source, query: Query, segment: Segment) -> Part:
         part = Part(who, which, INSIDE.format(base="unit"), part.values | values)
         if not _any(source, who, part.which, part.values):
             raise UsageError(f"query: no call fits {option} and what is asked besides")
-    for name, numbers, column in (
-        ("procs", query.procs, f"o.{who}"),
-        ("calls", query.calls, "o.call"),
-    ):
-        if numbers.ranges is None:
-            continue
-        which = f"{part.which} and {numbers.condition(column)}"
-        around = f"{part.around} and {numbers.condition(column.replace('o.', 'c.'))}"
-        narrower = Part(who, which, around, part.values)
-        if not _any(source, who, narrower.which, narrower.values):
-            noun = who if name == "procs" else "I/O call"
-            span = _span(source, part, column)
-            if name == "calls":
-                span += " (all that a program calls is counted, I/O or not)"
-            raise query.wrong(
-                name, f"no {noun} {numbers} in this part of the run; there are {span}"
-            )
-        part = narrower
-    return part
+    part = replace(part, numbering=Numbering(source, who, part.which, part.values))
+    return _numbered(source, query, _of_procs(source, query, part))
+
+
+def _narrower(part: Part, condition: str, values: dict[str, Any]) -> Part:
+    """A condition on own calls `o` holds of calls inside them, too."""
+    inside = re.sub(r"\bo\.", "c.", condition)
+    return replace(
+        part,
+        which=f"{part.which} and {condition}",
+        around=f"{part.around} and {inside}",
+        values=part.values | values,
+    )
+
+
+def _of_procs(source: Source, query: Query, part: Part) -> Part:
+    if query.procs.ranges is None:
+        return part
+    column = f"o.{part.who}"
+    narrower = _narrower(part, query.procs.condition(column), {})
+    if not _any(source, part.who, narrower.which, narrower.values):
+        span = _span(source, part, column)
+        says = f"no {part.who} {query.procs} in this part of the run; there are {span}"
+        raise query.wrong("procs", says)
+    return narrower
+
+
+def _numbered(source: Source, query: Query, part: Part) -> Part:
+    """Those of the calls' numbers that the query names."""
+    if query.calls.ranges is None or part.numbering is None:
+        return part
+    narrower = _narrower(part, *part.numbering.condition(query.calls, "call"))
+    if not _any(source, part.who, narrower.which, narrower.values):
+        span = _numbers_there(source, part)
+        raise query.wrong(
+            "calls", f"no I/O call {query.calls} in this part of the run; there are {span}"
+        )
+    return narrower
+
+
+def _numbers_there(source: Source, part: Part) -> str:
+    assert part.numbering is not None
+    text = statement("who_left", who=part.who, which=part.which)
+    rows = source.sql(text, **part.values, **own_values(source))
+    return part.numbering.span(rows["who"].to_pylist())

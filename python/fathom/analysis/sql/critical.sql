@@ -75,12 +75,24 @@ every as (
 	select phase, stop, layer, op, start, duration, bytes, depth, steps from step
 	union all
 	from work
+),
+each as (
+	select
+		phase, any_value(r.rank) as rank, e.steps, any_value(e.layer) as layer, any_value(e.op) as function, any_value(e.depth)::integer as depth,
+		count(*) as calls, coalesce(sum(e.bytes), 0) as bytes,
+		sum(greatest(0, least(e.start + e.duration, p.stop) - e.start)) / 1e9 as seconds,
+		sum(greatest(0, least(e.start + e.duration, p.stop) - e.start)) / any_value(p.stop - p.start) as share
+	from every as e join phase as p using (phase) left join processes as r on r.process = p.process
+	group by phase, e.steps
+),
+prefix as (
+	select phase, steps, unnest(range(1, len(parts) + 1)) as place, array_to_string(parts[:place], ' > ') as prefix
+	from (select phase, steps, string_split(steps, ' > ') as parts from each)
+),
+-- The longest way first, what is inside a call behind it.
+way as (
+	select p.phase, p.steps, list({spent: -coalesce(e.seconds, 0), steps: p.prefix} order by p.place) as way
+	from prefix as p left join each as e on e.phase = p.phase and e.steps = p.prefix
+	group by p.phase, p.steps
 )
-select
-	phase, any_value(r.rank) as rank, e.steps, any_value(e.layer) as layer, any_value(e.op) as function, any_value(e.depth)::integer as depth,
-	count(*) as calls, coalesce(sum(e.bytes), 0) as bytes,
-	sum(greatest(0, least(e.start + e.duration, p.stop) - e.start)) / 1e9 as seconds,
-	sum(greatest(0, least(e.start + e.duration, p.stop) - e.start)) / any_value(p.stop - p.start) as share
-from every as e join phase as p using (phase) left join processes as r on r.process = p.process
-group by phase, e.steps
-order by phase, e.steps;
+select each.* from each join way using (phase, steps) order by phase, way.way;

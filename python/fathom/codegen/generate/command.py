@@ -10,6 +10,7 @@ from fathom.codegen.generate.emit.context import PointText
 from fathom.codegen.generate.emit.seal import check_unedited
 from fathom.codegen.generate.emit.seal import sealed as sealed_text
 from fathom.codegen.generate.emit.shared import uses_memory
+from fathom.codegen.generate.language.fortran import check_use
 from fathom.codegen.generate.optimise.memory import in_memory
 from fathom.codegen.generate.plan import Plan, plan
 from fathom.codegen.generate.restructure import restructure
@@ -43,7 +44,7 @@ def checked(
     `text`: instead of what the file says."""
     spec = build.read(str(path), text_of(path) if text is None else text)
     own, other = spec.source.language, instead.get("language")
-    if own and other and (own == "fortran") != (other == "fortran"):
+    if own and other and own != other and path.suffix != ".h":
         raise UsageError(
             f"{path}: this is a program in {own}; code in {other} does not fit into it"
         )
@@ -51,6 +52,10 @@ def checked(
         spec.options[name] = Option((word,), spec.source.place(0, 1))
     restructure(spec)
     check(spec)
+    points = {id(point.block) for point in spec.points}
+    first = next((block for block in spec.source.blocks if id(block) not in points), None)
+    if own == "fortran" and first is not None:
+        check_use(spec.source, first)
     if uses_memory(spec):
         spec.in_memory = in_memory(spec)
     return spec, [plan(spec, point) for point in spec.points]

@@ -30,6 +30,7 @@ OPTIONS = {
     "processes": NUMBER,
     "file": (r"[^\"\\\n]+", "a file's name, or a variable of the program"),
     "communicator": NAME,
+    "mpi": _one_of("mpi_f08", "mpi"),
     "status": NAME,
     "lump": NAME,
     **{name: _one_of(*values, *_switches(name)) for name, values in OVERRIDES.items()},

@@ -3,19 +3,21 @@
 from pathlib import Path
 
 from fathom.codegen.generate.emit.context import PointText
-from fathom.codegen.generate.emit.libraries import LIBRARIES
+from fathom.codegen.generate.emit.libraries import LIBRARIES, Library
 from fathom.codegen.generate.emit.seal import digest
 from fathom.codegen.generate.plan import Plan
 from fathom.codegen.generate.spec import Spec
 
-_COMPILERS = {"c": "mpicc -std=c11", "c++": "mpicxx -std=c++17", "fortran": "mpifort -std=f2008"}
+_COMPILERS = {"c": "mpicc -std=c11", "c++": "mpicxx -std=c++17", "fortran": "mpifort"}
 
 
 def build_line(spec: Spec, names: list[str]) -> str:
     """What compiles it."""
     sources = " ".join(n for n in names if n.endswith((".c", ".cpp", ".f90")))
-    packages = LIBRARIES[spec.library].packages
-    flags = f" $(pkg-config --cflags --libs {packages})" if packages else ""
+    library, fortran = LIBRARIES[spec.library], spec.language == "fortran"
+    flags = "".join(f" -I{place}" for place in _places(library, fortran))
+    flags += f" -l{library.fortran}" if fortran and library.fortran else ""
+    flags += f" $(pkg-config --cflags --libs {library.packages})" if library.packages else ""
     path = Path(spec.source.path)
     program = f"{path.stem} {path.name}" if spec.source.language else "PROGRAM PROGRAM_SOURCES"
     if (
@@ -23,6 +25,13 @@ def build_line(spec: Spec, names: list[str]) -> str:
     ):  # modules come before those that use them
         program, sources = f"{path.stem} {sources}", path.name
     return f"{_COMPILERS[spec.language]} -O2 -o {program} {sources}{flags}"
+
+
+def _places(library: Library, fortran: bool) -> list[Path]:
+    """Directories of this machine that a compiler does not look into, as Debian's, with what the library needs."""
+    given = [name for name in library.besides if name.endswith(".mod") == fortran]
+    places = (sorted(Path("/usr/lib").glob(f"*/{name}")) for name in given)
+    return [paths[-1].parent for paths in places if paths]
 
 
 def explain(plan: Plan) -> list[str]:

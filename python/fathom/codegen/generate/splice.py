@@ -46,7 +46,8 @@ def _inert(source: Source, block: Block) -> list[str]:
         return lines
     if source.language == "fortran":
         bare = [_HASH.sub("", line, count=1) for line in (lines[0], lines[-1])]
-        return [_INDENT.sub(r"\1!$iog ", line) for line in (bare[0], *lines[1:-1], bare[1])]
+        mark = "!$iog " if source.fixed else r"\1!$iog "  # in column 6 it would continue a line
+        return [_INDENT.sub(mark, line) for line in (bare[0], *lines[1:-1], bare[1])]
     first = lines[0].replace("#begin", "/*@iog begin", 1)
     last = lines[-1].rstrip("\r\n").replace("#end", "end", 1).rstrip()
     return [first, *lines[1:-1], f"{last} @*/{_end_of(lines[-1])}"]
@@ -74,6 +75,8 @@ def _behind_region(source: Source, at: int) -> int:
 def _region(source: Source, block: Block, lines: list[str], comments: Comments) -> list[str]:
     first = source.lines[block.first]
     indent, end = first[: len(first) - len(first.lstrip())], _end_of(first)
+    if source.fixed:
+        indent = ""  # lines have their columns
     body = [f"{indent}{line}{end}" if line else end for line in lines]
     mark = digest("".join(body))
     before, after = f"{indent}{comments.before} fathom generate: ", f"{comments.after}{end}"

@@ -79,10 +79,16 @@ def observed(source: Source, group: Group) -> Observed:
     )
 
 
+def title_of(files: str) -> str:
+    """What functions for these files are called by: `flash_chk` for `flash_chk_*.h5`."""
+    stem = PurePosixPath(files).name.partition(".")[0].replace("*", "")
+    return name_of(stem.rstrip("_-") or stem, set())
+
+
 def sketch(seen: Patterns, group: Group, run: str, library: str, kind: str | None) -> Sketch:
     """`kind`: the type of elements where only bytes were seen."""
     use = group.use
-    name = name_of(PurePosixPath(use.files).name.partition(".")[0].replace("*", ""), set())
+    name = title_of(use.files)
     hints = Sketch(name, library, seen.ranks, _remarks(group, run, seen.ranks))
     maker = Maker(hints)
     arrays: dict[Key, list[Pattern]] = defaultdict(list)

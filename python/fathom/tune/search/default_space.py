@@ -4,6 +4,7 @@ uses; and the first points to try."""
 import os
 import re
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from fathom.analysis import Source, findings
@@ -15,7 +16,7 @@ from fathom.run import mpi
 from fathom.run.store import Run
 from fathom.tune.search.execute import OUT
 from fathom.tune.search.limits import Limits
-from fathom.tune.search.plan import EXPERT, FINDING
+from fathom.tune.search.plan import EXPERT, FINDING, SWITCH
 from fathom.tune.search.space import Dimension, Point, Space
 from fathom.tune.settings.prove import StoredVerdicts, Verdict, provable
 from fathom.tune.settings.settings import catalog
@@ -26,6 +27,8 @@ RANGE = re.compile(r"(\S+(?: [KMG]iB)?) … (\S+(?: [KMG]iB)?)(, powers of two)?
 SIZE = re.compile(r"([0-9]+)(?: ([KMG])iB)?")
 #: What sites write in their manuals: as many targets as ranks can use, stripes and buffers of a few MiB.
 TYPICAL = 4 << 20
+#: Kinds of knobs that have few words, each of which is worth a trial.
+SWITCHES = ("choice", "bool")
 OMPI_IO = "OMPI_MCA_io"  # which MPI-IO of Open MPI
 #: A layout's values: pools of data that the file system has.
 POOLS = "pools"
@@ -37,7 +40,7 @@ def values(knob: Knob, limits: Limits) -> list[Any]:
     if len(knob.values) != 1 or knob.values[0].many:
         return []
     if not knob.search:
-        return list(knob.values[0].words)
+        return [True, False] if knob.values[0].kind == "bool" else list(knob.values[0].words)
     if knob.search == POOLS:
         return list(limits.pools) if len(limits.pools) > 1 else []
     if ends := RANGE.fullmatch(knob.search):
@@ -101,9 +104,11 @@ def known(run: Run, program: Sequence[str]) -> Iterator[tuple[Knob, str, Verdict
 def space(run: Run, program: Sequence[str], limits: Limits) -> tuple[Space, list[str]]:
     """What is alive for this program, and lines on what was left out."""
     dimensions, unproved = layouts(program, limits), []
+    moves = "select distinct kind from counters where layer = 'mpiio' and bytes > 0"
+    moved = set(run.sql(moves)["kind"].to_pylist())
     for knob, _, verdict in known(run, program):
         choices = values(knob, limits)
-        if not choices or knob.safety != "free":
+        if not choices or knob.safety != "free" or _of_other(knob, moved):
             continue
         if verdict is None and knob.proof is not None:
             unproved.append(knob.key)
@@ -118,11 +123,33 @@ def space(run: Run, program: Sequence[str], limits: Limits) -> tuple[Space, list
         raise UsageError(
             f"tune: nothing is known to be alive for this program here{why}; or --space FILE"
         )
-    implied = {name for dimension in dimensions for name in dimension.beside}
-    chosen = [
-        dimension for dimension in dimensions if dimension.knob.rpartition(".")[2] not in implied
-    ]
-    return Space(tuple(chosen)), lines
+    return Space(_with_conditions(dimensions)), lines
+
+
+def _of_other(knob: Knob, moved: set[str]) -> bool:
+    """Is the knob about reads, or about writes, of which the program makes none by MPI-IO?"""
+    about = {kind for kind in ("read", "write") if re.search(rf"\b{kind}s\b", knob.when or "")}
+    return len(about) == 1 and bool(moved) and not about & moved
+
+
+def _with_conditions(dimensions: Sequence[Dimension]) -> tuple[Dimension, ...]:
+    """A switch that others need is searched, and is a condition on these; any other knob they bring along."""
+    switches = {
+        one.knob: one for one in dimensions if catalog()[one.knob].values[0].kind in SWITCHES
+    }
+    brought, out = set[str](), list[Dimension]()
+    for one in dimensions:
+        layer = one.knob.rpartition(".")[0]
+        keys = {f"{layer}.{name}": value for name, value in one.beside.items()}
+        needs = {
+            key: value
+            for key, value in keys.items()
+            if key in switches and value in switches[key].values
+        }
+        beside = {key.rpartition(".")[2]: keys[key] for key in keys if key not in needs}
+        brought |= keys.keys() - needs.keys()
+        out.append(replace(one, needs=needs, beside=beside))
+    return tuple(one for one in out if one.knob not in brought)
 
 
 def layouts(program: Sequence[str], limits: Limits) -> list[Dimension]:
@@ -152,18 +179,43 @@ def unproved(run: Run, program: Sequence[str], keys: Collection[str]) -> list[tu
 
 
 def first(run: Run, given: Space) -> list[tuple[str, Point]]:
-    """What an expert would set, with and without what findings of the run name, then each value of the knobs that they
-    name, alone; with who asks."""
+    """Each value of the knobs that findings of the run name, alone; then what an expert would set, with and without
+    the first of these; then each word of a switch; with who asks."""
     concluded = conclusions.find(run, findings.catalog()).conclusions
     words = " ".join(sentence(one.rule.knob, one.values) for one in concluded)
     named = [is_named(dimension, words) for dimension in given.dimensions]
-    rule = tuple(expert(dimension) for dimension in given.dimensions)
-    both = tuple(value or int(is_named) for value, is_named in zip(rule, named, strict=True))
-    seeds = [(EXPERT, rule)] if both == rule else [(FINDING, both), (EXPERT, rule)]
-    for number, dimension in enumerate(given.dimensions):
-        values = range(1, len(dimension.values)) if named[number] else ()
-        seeds += [(FINDING, given.alone(number, value)) for value in values]
+    rule = given.settled(tuple(expert(dimension) for dimension in given.dimensions))
+    both = given.completed(
+        tuple(value or int(is_named) for value, is_named in zip(rule, named, strict=True))
+    )
+    seeds = [
+        (FINDING, given.completed(given.alone(number, value)))
+        for number, dimension in enumerate(given.dimensions)
+        for value in (_said(dimension, words) if named[number] else ())
+    ]
+    seeds += [(EXPERT, rule)] if both == rule else [(FINDING, both), (EXPERT, rule)]
+    seeds += [
+        (SWITCH, given.completed(given.alone(number, value)))
+        for number, dimension in enumerate(given.dimensions)
+        for value in _switched(dimension)
+    ]
     return [(by, point) for by, point in seeds if given.allowed(point)]
+
+
+def _switched(dimension: Dimension) -> list[int]:
+    """Values of a switch other than its default, by number."""
+    knob = catalog()[dimension.knob]
+    if len(knob.values) != 1 or knob.values[0].kind not in SWITCHES:
+        return []
+    words = [str(value).lower() for value in dimension.values]
+    return [n for n in range(1, len(words)) if words[n] != str(knob.default).lower()]
+
+
+def _said(dimension: Dimension, words: str) -> list[int]:
+    """Its values by number, those first that findings name beside it."""
+    name = catalog()[dimension.knob].name
+    numbers = range(1, len(dimension.values))
+    return sorted(numbers, key=lambda n: f"{name}={dimension.values[n]}" not in words)
 
 
 def is_named(dimension: Dimension, words: str) -> bool:

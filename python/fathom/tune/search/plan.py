@@ -5,10 +5,11 @@ sampler's, then those it is compared with), then fresh runs (finals.py), among t
 """
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from statistics import median
 
-from fathom.tune.search.finals import Finals
+from fathom.tune.search.finals import ROUNDS, Finals
 from fathom.tune.search.ledger import Step, Trial
 from fathom.tune.search.objective import Objective
 from fathom.tune.search.options import AUTO, Options
@@ -20,8 +21,8 @@ from fathom.tune.search.space import Point, Space
 #: Proposals in a row that bring nothing new before the search ends.
 IDLE = 100
 #: Who asks for points before the sampler does: by what name they stand in the ledger.
-DEFAULT, SEED, STORE, EXPERT, FINDING, SCREEN = (
-    "default", "seed", "store", "expert", "finding", "screen",
+DEFAULT, SEED, STORE, EXPERT, FINDING, SWITCH, SCREEN = (
+    "default", "seed", "store", "expert", "finding", "switch", "screen",
 )  # fmt: skip
 
 
@@ -93,17 +94,54 @@ class Plan:
         before = sum(trial.seconds or 0.0 for trial in trials if trial.stage in ("look", "default"))
         return len(points), seconds + before
 
-    def _budget(self, trials: Sequence[Trial]) -> float:
-        """Seconds of a sampler's search."""
-        if self.options.seconds is not None or not self.options.auto:
-            return math.inf if self.options.seconds is None else self.options.seconds
-        return AUTO * median(trial.seconds or 0.0 for trial in trials if trial.stage == "default")
+    def fresh(self) -> tuple[int, int]:
+        """Most runs of the race, and runs of the proof, without those that set knobs back."""
+        finalists = self.options.finalists
+        rule = self.expert is not None and self.expert != self.space.default
+        contenders = 2 + rule + 1 + len(self.options.compare)  # default, winner, the samplers' best
+        return ROUNDS * finalists if finalists > 1 else 0, contenders * self.options.repeats
+
+    def proving(self, trials: Sequence[Trial]) -> float:
+        """Seconds of these runs, at most, if they last as the program as it is."""
+        return sum(self.fresh()) * self._usual(trials)
+
+    def _usual(self, trials: Sequence[Trial]) -> float:
+        return median(trial.seconds or 0.0 for trial in trials if trial.stage == "default")
+
+    def searching(self, trials: Sequence[Trial]) -> float:
+        """Seconds of a sampler's search: of all seconds those that the proof leaves, but half of them at least."""
+        seconds = self.options.seconds
+        if seconds is None:
+            return AUTO * self._usual(trials) if self.options.auto else math.inf
+        left = max(seconds - self.proving(trials), seconds / 2)
+        return left / (1 + len(self.options.compare))
+
+    def in_words(self, trials: Sequence[Trial]) -> list[str]:
+        """What is going to be tried, and how long that takes."""
+        asked = Counter(by for by in self.first.values() if by != DEFAULT)
+        race, proof = self.fresh()
+        proving, search = self.proving(trials), self.searching(trials)
+        first = ", ".join(f"{by} {count}" for by, count in asked.items())
+        limit = "" if math.isinf(search) else f" or {search:.0f} s"
+        lines = [
+            f"plan: first {first or 'the default alone'}; then {self.options.sampler}, to"
+            f" {self.options.trials} trials{limit}",
+            f"plan: proof by {race} runs in a race, {proof} against the default: about {proving:.0f} s;"
+            " then each knob of a winner that gains is set back",
+        ]
+        seconds = self.options.seconds
+        if seconds is not None and search * (1 + len(self.options.compare)) + proving > seconds:
+            lines.append(
+                f"plan: of {seconds:g} s half is for the search, so with the proof it takes longer;"
+                " fewer --repeats or --finalists shorten it"
+            )
+        return lines
 
     def _search(self, trials: Sequence[Trial], sampler: str) -> Step | None:
         rows = self.asked(trials, sampler)
         run, spent = self.price(trials, sampler)
         known = {row.point for row in rows} | {self.space.default}
-        over = spent >= self._budget(trials)
+        over = spent >= self.searching(trials)
         idle = len(rows) >= IDLE and {row.point for row in rows[-IDLE:]} <= {
             row.point for row in rows[:-IDLE]
         }
@@ -137,7 +175,7 @@ class Plan:
             point
             for number, dimension in enumerate(self.space.dimensions)
             for value in sorted({1, len(dimension.values) - 1})
-            if self.space.allowed(point := self.space.alone(number, value))
+            if self.space.allowed(point := self.space.completed(self.space.alone(number, value)))
         ]
 
     def inert(self, trials: Sequence[Trial]) -> frozenset[int]:

@@ -77,8 +77,9 @@ class Genetic:
             if random.random() < self.MUTATION:
                 place = random.randrange(len(child))
                 child[place] = random.randrange(len(self.space.dimensions[place].values))
-            if self.space.allowed(tuple(child)):
-                return tuple(child)
+            settled = self.space.settled(tuple(child))
+            if self.space.allowed(settled):
+                return settled
         return self.space.draw(random)
 
 
@@ -122,7 +123,8 @@ class Parzen:
             )
         for _ in range(100):
             trial = study.ask(self.values)
-            point = tuple(int(trial.params[str(n)]) for n in range(len(self.values)))
+            drawn = tuple(int(trial.params[str(n)]) for n in range(len(self.values)))
+            point = self.space.settled(drawn)
             if self.space.allowed(point):
                 return point
             study.tell(trial, failed)

@@ -177,9 +177,13 @@ class Search:
         space = self.plan.space
         knobs = numbers.things(len(space.dimensions), "knob")
         self.say(f"{numbers.things(space.size, 'setting')} of {knobs}")
+        said = False
         while True:
             trials = self.ledger.trials()
             self._sound(trials)
+            if not said and any(one.stage == "default" and one.state == "done" for one in trials):
+                said = True
+                self._say_all(self.plan.in_words(trials))
             cut = trials[-1] if trials[-1].state == "running" else None
             step = (
                 Step(cut.stage, cut.round, cut.point, cut.asked) if cut else self.plan.next(trials)

@@ -32,6 +32,9 @@ class Dimension:
     values: tuple[Any, ...]
     where: Mapping[str, Any] = field(default_factory=dict)  # match, group, dataset, directory
     beside: Mapping[str, Any] = field(default_factory=dict)  # set with it: knobs of its layer
+    needs: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # without these, by name, it does nothing
 
 
 @dataclass(frozen=True)
@@ -80,8 +83,36 @@ class Space:
             dimension.values.index(named.get(dimension.name)) for dimension in self.dimensions
         )
 
+    def _lacks(self, point: Point) -> list[tuple[int, str, Any]]:
+        """Knobs that are set without what they need: number, what, which value of it."""
+        named = self.named(point)
+        return [
+            (number, name, value)
+            for number, one in enumerate(self.dimensions)
+            for name, value in one.needs.items()
+            if point[number] and named[name] != value
+        ]
+
+    def settled(self, point: Point) -> Point:
+        """Without the knobs that do nothing, since others are not as they need them."""
+        while lacking := {number for number, _, _ in self._lacks(point)}:
+            point = tuple(0 if n in lacking else value for n, value in enumerate(point))
+        return point
+
+    def completed(self, point: Point) -> Point:
+        """With what its knobs need, where that is not set at all."""
+        places = {one.name: number for number, one in enumerate(self.dimensions)}
+        while missing := [each for each in self._lacks(point) if not point[places[each[1]]]]:
+            _, name, value = missing[0]
+            place = places[name]
+            number = self.dimensions[place].values.index(value)
+            point = tuple(number if n == place else one for n, one in enumerate(point))
+        return self.settled(point)
+
     def allowed(self, point: Point) -> bool:
         """Does it meet all conditions?"""
+        if self._lacks(point):
+            return False
         if not self.constraints:
             return True
         values = {
@@ -93,7 +124,8 @@ class Space:
     def draw(self, random: Random) -> Point:
         """Any point that is allowed; where next to none is, the default."""
         for _ in range(DRAWS):
-            point = tuple(random.randrange(len(dimension.values)) for dimension in self.dimensions)
+            drawn = tuple(random.randrange(len(dimension.values)) for dimension in self.dimensions)
+            point = self.settled(drawn)
             if self.allowed(point):
                 return point
         return self.default

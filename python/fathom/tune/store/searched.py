@@ -11,7 +11,7 @@ from fathom.tune.search.execute import OUT
 from fathom.tune.search.ledger import Ledger, Trial
 from fathom.tune.search.objective import asked_for
 from fathom.tune.search.space import Dimension, Point, Space, of_data
-from fathom.tune.search.verdict import WINNER
+from fathom.tune.search.verdict import UNCERTAIN, WINNER
 from fathom.tune.store.entry import Entry, Given, Tuned, covers, given_of
 from fathom.tune.store.fingerprint import machine_of, ranks_of, stack_of
 from fathom.tune.store.shape import groups
@@ -27,6 +27,8 @@ def entry_of(folder: Path) -> Entry:
     result, options = ledger.value("result"), ledger.value("options")
     if result is None:
         raise FathomError(f"{folder}: the search has not ended; type its command again")
+    if result["verdict"] == UNCERTAIN:
+        raise FathomError(f"{folder}: no certain gain, so there is nothing to hand on")
     space, trials = of_data(ledger.value("space")), ledger.trials()
     run = open_run(folder / LOOK / "run.fathom")
     groups_of_run = groups(run)

@@ -7,10 +7,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from fathom.codegen.generate.emit import render, shared
 from fathom.codegen.generate.emit.context import BoxText, PointText, point_text, rank_of
 from fathom.codegen.generate.emit.files import Files
-from fathom.codegen.generate.emit.fortran_lines import fold
+from fathom.codegen.generate.emit.fortran_lines import fixed, fold
 from fathom.codegen.generate.emit.libraries import LIBRARIES
 from fathom.codegen.generate.emit.seal import sealed
 from fathom.codegen.generate.language import expression as ex
+from fathom.codegen.generate.language.fortran import interface_of
 from fathom.codegen.generate.plan import Plan, plan
 from fathom.codegen.generate.selfcheck import read_all
 from fathom.codegen.generate.spec import SIZES, Spec
@@ -71,7 +72,13 @@ def generate(spec: Spec, plans: list[Plan], check: bool) -> Files:
 
 def bring_lines(spec: Spec) -> list[str]:
     """What makes the functions known in the program."""
-    return [f"use {spec.name}_io"]
+    line = f"use {spec.name}_io"
+    return fixed(line).rstrip("\n").split("\n") if spec.source.fixed else [line]
+
+
+def interface(spec: Spec) -> str:
+    """Of MPI, as the program uses it: `mpi_f08`, or `mpi`, in which a communicator is an integer."""
+    return spec.option("mpi", "") or interface_of(spec.source)
 
 
 def call_lines(spec: Spec, point: PointText) -> list[str]:
@@ -88,9 +95,10 @@ def call_lines(spec: Spec, point: PointText) -> list[str]:
     else:
         name = f"{spec.name}_error"
         call = f"call {point.function}({', '.join([*given, name])})"
-        abort = f"if ({name} /= 0) call MPI_Abort({comm}, 1)"
+        abort = f"if ({name} /= 0) call MPI_Abort({comm}, 1, {name})"
         lines = f"block\n  integer :: {name}\n\n  {call}\n  {abort}\nend block"
-    return fold(lines).rstrip("\n").split("\n")
+    form = fixed if spec.source.fixed else fold
+    return form(lines).rstrip("\n").split("\n")
 
 
 def _point(spec: Spec, one: Plan, function: str) -> PointText:
@@ -109,6 +117,7 @@ def _text(template: str, spec: Spec, content: dict[str, Any]) -> str:
     )
     environment.globals.update(
         library=spec.library,
+        handles=interface(spec) == "mpi",
         ftype=TYPES,
         ckind=C_KINDS,
         sizes=SIZES,

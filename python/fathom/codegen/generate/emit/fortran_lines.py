@@ -1,6 +1,7 @@
 """Lines of generated Fortran that are too long, continued at a comma."""
 
 WIDTH = 100
+LAST = 72  # column of fixed form
 
 
 def fold(text: str) -> str:
@@ -26,4 +27,26 @@ def _cut(line: str) -> int:
         quoted ^= letter == "'"
         if not quoted and letter == " " and at > start and line[at - 1] in ",+-*=/":
             best = at
+    return best
+
+
+def fixed(text: str) -> str:
+    """The same in fixed form: statements in columns 7 to 72, what is longer goes on behind a mark in column 6."""
+    out: list[str] = []
+    for line in text.split("\n"):
+        before, rest = " " * 6, line.rstrip()
+        while len(before + rest) > LAST and (at := _break(rest, LAST - len(before))):
+            out.append(before + rest[:at].rstrip())
+            before, rest = f"     &{' ' * (len(line) - len(line.lstrip()) + 2)}", rest[at:].lstrip()
+        out.append((before + rest).rstrip())
+    return "\n".join(out) + "\n"
+
+
+def _break(line: str, room: int) -> int:
+    """The last place behind a comma or a space outside of strings within so many letters; 0: none."""
+    best, quoted = 0, False
+    for at, letter in enumerate(line[:room]):
+        quoted ^= letter == "'"
+        if not quoted and letter in ", " and line[:at].strip():
+            best = at + 1
     return best

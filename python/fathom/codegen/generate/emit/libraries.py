@@ -18,6 +18,8 @@ class Library:
     attribute_types: dict[str, str] = field(default_factory=dict)
     compound: str = ""
     member_types: dict[str, str] = field(default_factory=dict)
+    fortran: str = ""  # the library for Fortran, beside the one that pkg-config knows
+    besides: tuple[str, ...] = ()  # headers and modules that pkg-config may not know the place of
 
 
 _NC = {
@@ -66,6 +68,7 @@ LIBRARIES = {
         _fields(_NC, _NC_MEMORY),
         ("nc_type type",),
         {**_fields(_NC), "text": ", NC_CHAR"},
+        besides=("fortran/gfortran-mod-*/pnetcdf.mod",),
     ),
     "netcdf4": Library(
         "netCDF-4",
@@ -78,6 +81,7 @@ LIBRARIES = {
         {**_fields(_NC), "text": ", NC_CHAR"},
         ", NC_COMPOUND",
         _NC,
+        besides=("netcdf/mpi/include/netcdf_par.h",),
     ),
     "hdf5": Library(
         "HDF5",
@@ -96,6 +100,7 @@ LIBRARIES = {
         },
         ", 'c'",
         _HDF5,
+        fortran="hdf5_fortran",
     ),
     "mpiio": Library("MPI-IO", ("limits.h",), "", "bin", ("MPI_Datatype memory",), _fields(_MPI)),
     "posix": Library(

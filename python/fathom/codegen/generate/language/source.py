@@ -22,7 +22,8 @@ KINDS = (
     "write",
     "read",
 )
-FORTRAN = {".f", ".for", ".f77", ".f90", ".f95", ".f03", ".f08"}
+FIXED = {".f", ".for", ".f77", ".ftn"}
+FORTRAN = {*FIXED, ".f90", ".f95", ".f03", ".f08"}
 CXX = {".cc", ".cpp", ".cxx", ".c++", ".hpp", ".hh"}
 C = {".c", ".h"}
 
@@ -54,6 +55,11 @@ class Source:
     lines: list[str]
     blocks: list[Block]
     language: str
+
+    @property
+    def fixed(self) -> bool:
+        """Is it Fortran in fixed form?"""
+        return Path(self.path).suffix.lower() in FIXED
 
     def place(self, line: int, column: int) -> Place:
         """Of an index of a line, from 0, and a column, from 1."""

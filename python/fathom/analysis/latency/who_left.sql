@@ -1,0 +1,3 @@
+-- Whose calls are left.
+with recursive {units}
+select distinct who from unit
