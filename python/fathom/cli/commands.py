@@ -15,6 +15,7 @@ GROUPS = {
     },
     "read": {
         "show": "one screen: where the I/O time of a run went, and what to change",
+        "explain": "that screen as data: each number, its unit, where it is from",
         "view": "a run in a web browser: when, where, which call, through all layers",
         "query": "how long calls took in which layer; a run's tables by SQL",
         "diff": "two runs side by side: what takes more or less time, and why",
@@ -38,7 +39,18 @@ GROUPS = {
 }
 COMMANDS = {name: what for group in GROUPS.values() for name, what in group.items()}
 #: Not on the first screen.
-RARE = ("demo", "detach", "select", "cc", "study", "landscape", "patterns", "replay", "export")
+RARE = (
+    "demo",
+    "detach",
+    "select",
+    "cc",
+    "study",
+    "landscape",
+    "patterns",
+    "replay",
+    "export",
+    "explain",
+)
 #: Words that are no command of their own module.
 HELP = {
     "help": "this list; fathom help COMMAND: what it takes; --all: all",
@@ -66,6 +78,7 @@ def help_text(every: bool = False) -> str:
     if every:
         lines += ["", "help", *(f"  {name:10}{what}" for name, what in HELP.items())]
     else:
-        lines += ["", f"more: {', '.join(RARE)}"]
+        half = len(RARE) // 2
+        lines += ["", f"more: {', '.join(RARE[:half])},", f"      {', '.join(RARE[half:])}"]
         lines += ["      fathom help --all lists all; fathom help COMMAND says what one takes"]
     return "\n".join([*lines, "", EPILOG])
