@@ -164,7 +164,7 @@ def test_the_lines_are_those_that_did_it(tmp_path: Path) -> None:
 
 def test_what_is_written_is_kept_and_says_parts(saved: Path) -> None:
     path = saved.parent / "made.toml"
-    assert fathom(saved.parent, "check", saved, "--write", path, "--seconds").returncode == 0
+    assert fathom(saved.parent, "check", saved, "--write", path, "--with-seconds").returncode == 0
     content = tomllib.loads(path.read_text())
     assert content["run"]["opens"] == f"<= {OPENS + 1}" and "seconds" in content["run"]
     named = [part.get("files") or part.get("region") for part in content["part"]]

@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--write", type=Path, metavar="FILE", help="make limits of this run, which it keeps just so"
     )
     parser.add_argument(
-        "--seconds",
+        "--with-seconds",
         action="store_true",
         help=f"with --write: limits on time too, {limits.SLACK:g} times as much as here",
     )
@@ -58,12 +58,16 @@ def run(arguments: argparse.Namespace) -> int:
     """Prints what is broken; 1 if something is."""
     if arguments.write is not None:
         if arguments.json or arguments.junit or arguments.sarif:
-            raise UsageError("check: --write goes alone or with --seconds; nothing is checked then")
-        return _write(fathom.open(arguments.run), arguments.write, arguments.seconds)
+            raise UsageError(
+                "check: --write goes alone or with --with-seconds; nothing is checked then"
+            )
+        return _write(fathom.open(arguments.run), arguments.write, arguments.with_seconds)
     if arguments.against is None:
         raise UsageError("check: against which limits? --against FILE; --write FILE makes some")
-    if arguments.seconds:
-        raise UsageError("check: --seconds goes with --write; a file of limits has seconds or not")
+    if arguments.with_seconds:
+        raise UsageError(
+            "check: --with-seconds goes with --write; a file of limits has seconds or not"
+        )
     given = limits.read(arguments.against)
     opened = fathom.open(arguments.run)
     every = check.verdicts(Amounts(opened), given)

@@ -20,6 +20,7 @@ GROUPS = {
         "query": "how long calls took in which layer; a run's tables by SQL",
         "diff": "two runs side by side: what takes more or less time, and why",
         "top": "what a run does right now, while it runs",
+        "annotate": "source files with seconds, bytes and findings at their lines",
         "check": "a run's I/O against limits: what rose, and which lines did it",
         "report": "one HTML file with a run's pictures, to mail and to keep",
         "landscape": "many runs in one table: which I/O, how long, by whom, what, when",
@@ -51,6 +52,8 @@ RARE = (
     "replay",
     "export",
     "explain",
+    "check",
+    "annotate",
 )
 #: Words that are no command of their own module.
 HELP = {
