@@ -21,6 +21,7 @@ GROUPS = {
         "diff": "two runs side by side: what takes more or less time, and why",
         "top": "what a run does right now, while it runs",
         "annotate": "source files with seconds, bytes and findings at their lines",
+        "mcp": "a run's answers for assistants: Model Context Protocol",
         "check": "a run's I/O against limits: what rose, and which lines did it",
         "report": "one HTML file with a run's pictures, to mail and to keep",
         "landscape": "many runs in one table: which I/O, how long, by whom, what, when",
@@ -54,6 +55,7 @@ RARE = (
     "explain",
     "check",
     "annotate",
+    "mcp",
 )
 #: Words that are no command of their own module.
 HELP = {
