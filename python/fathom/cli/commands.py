@@ -43,19 +43,8 @@ GROUPS = {
 COMMANDS = {name: what for group in GROUPS.values() for name, what in group.items()}
 #: Not on the first screen.
 RARE = (
-    "demo",
-    "detach",
-    "select",
-    "cc",
-    "study",
-    "landscape",
-    "patterns",
-    "replay",
-    "export",
-    "explain",
-    "check",
-    "annotate",
-    "mcp",
+    *("demo", "detach", "select", "cc", "study", "landscape", "patterns", "replay", "export"),
+    *("explain", "check", "annotate", "mcp"),
 )
 #: Words that are no command of their own module.
 HELP = {
