@@ -77,6 +77,13 @@ def test_of_one_run(
         assert_fits(["show", run, *options], monkeypatch, WIDTHS[:1])
 
 
+def test_numbers_and_where_they_are_from(
+    job: str, recorded_chombo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for run in (job, str(recorded_chombo)):
+        assert_fits(["explain", run], monkeypatch)
+
+
 def test_of_several_runs(
     job: str, log: str, recorded_chombo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

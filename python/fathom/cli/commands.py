@@ -15,10 +15,14 @@ GROUPS = {
     },
     "read": {
         "show": "one screen: where the I/O time of a run went, and what to change",
+        "explain": "that screen as data: each number, its unit, where it is from",
         "view": "a run in a web browser: when, where, which call, through all layers",
         "query": "how long calls took in which layer; a run's tables by SQL",
         "diff": "two runs side by side: what takes more or less time, and why",
         "top": "what a run does right now, while it runs",
+        "annotate": "source files with seconds, bytes and findings at their lines",
+        "mcp": "a run's answers for assistants: Model Context Protocol",
+        "check": "a run's I/O against limits: what rose, and which lines did it",
         "report": "one HTML file with a run's pictures, to mail and to keep",
         "landscape": "many runs in one table: which I/O, how long, by whom, what, when",
         "patterns": "how data are spread over ranks: BLOCK, CYCLIC, …",
@@ -38,7 +42,10 @@ GROUPS = {
 }
 COMMANDS = {name: what for group in GROUPS.values() for name, what in group.items()}
 #: Not on the first screen.
-RARE = ("demo", "detach", "select", "cc", "study", "landscape", "patterns", "replay", "export")
+RARE = (
+    *("demo", "detach", "select", "cc", "study", "landscape", "patterns", "replay", "export"),
+    *("explain", "check", "annotate", "mcp"),
+)
 #: Words that are no command of their own module.
 HELP = {
     "help": "this list; fathom help COMMAND: what it takes; --all: all",
@@ -66,6 +73,7 @@ def help_text(every: bool = False) -> str:
     if every:
         lines += ["", "help", *(f"  {name:10}{what}" for name, what in HELP.items())]
     else:
-        lines += ["", f"more: {', '.join(RARE)}"]
+        half = len(RARE) // 2
+        lines += ["", f"more: {', '.join(RARE[:half])},", f"      {', '.join(RARE[half:])}"]
         lines += ["      fathom help --all lists all; fathom help COMMAND says what one takes"]
     return "\n".join([*lines, "", EPILOG])

@@ -11,6 +11,7 @@ from pathlib import Path
 import fathom
 from fathom.analysis import findings as conclusions
 from fathom.analysis import next_selection
+from fathom.assist import explain
 from fathom.cache import conclusions as cached
 from fathom.cache.screens import Line
 from fathom.errors import UsageError
@@ -68,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     elif arguments.by:
         _print_table(arguments, opened, content)
     elif arguments.json:
-        written.show(page.content(content, arguments.top))
+        written.show(explain.with_tables(content, arguments.top))
     elif arguments.svg:
         _save(arguments.svg, lambda path: picture.save(path, lambda: _print(content, arguments)))
     else:

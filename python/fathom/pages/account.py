@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Sequence
 
 from fathom.analysis.account import Bar, Share
 from fathom.text import numbers
@@ -94,8 +92,3 @@ def title(bar: Bar) -> str:
         else ""
     )
     return f"Where {numbers.seconds(bar.run_seconds)} went, by cause of I/O time{beside}"
-
-
-def as_json(bar: Bar) -> Mapping[str, Any]:
-    """For other programs: seconds by cause."""
-    return asdict(bar)

@@ -1,13 +1,12 @@
-"""The whole page, `fathom show --all`: all that is known of a run; and the same as JSON."""
+"""The whole page, `fathom show --all`: all that is known of a run."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, fields
 from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
-from fathom.analysis import Source, ranklist, summary
+from fathom.analysis import Source
 from fathom.analysis import findings as conclusions
 from fathom.analysis.account import Bar
 from fathom.analysis.findings import Findings
@@ -20,7 +19,7 @@ from fathom.pages import account, answers, facts, findings, heat
 from fathom.pages.part import Page, Part
 from fathom.pages.sections import PARTS
 from fathom.run import cost
-from fathom.run.store import Run, as_json
+from fathom.run.store import Run
 from fathom.text.tables import columns, emphasised, heading, note, printable, show
 
 #: Events up to which the page has the account and the worst findings, which are kept: beyond, they take a minute.
@@ -132,46 +131,3 @@ def ask(page: Page) -> None:
     """Asks all that the page says and prints nothing: a source that keeps answers has them then."""
     for _ in _blocks(page, 0):
         pass
-
-
-def _answers_json(page: Page, top: int | None) -> dict[str, Any]:
-    facts = {
-        field.name: asdict(getattr(page.answers, field.name))
-        for field in fields(page.answers)
-        if field.name != "lines"
-    }
-    for name in ("who", "calling_who"):
-        facts["ranks"][name] = ranklist.compress(facts["ranks"][name])
-    lines = page.answers.lines
-    sentences = dict(answers.sentences(page.answers, page.name, page.manifest))
-    return {
-        **facts,
-        "lines": None if lines is None else as_json(lines.slice(0, top)),
-        "says": sentences,
-    }
-
-
-def content(page: Page, top: int | None) -> dict[str, Any]:
-    """The page's tables with raw numbers, for fathom.pages.written; the names carry the units."""
-    tables = {
-        part.name: page.table(part.name).slice(0, None if part.whole else top)
-        for part in PARTS
-        if not part.alone
-    }
-    return {
-        "format": 1,
-        "name": page.name,
-        "manifest": page.manifest,
-        "run": {key: value for key, value in page.runs.items() if key != "configuration"},
-        "in_part": in_part(page.source, page.manifest),
-        "answers": _answers_json(page, top),
-        "account": page.findings and account.as_json(page.findings.bar),
-        "findings": page.findings
-        and findings.listed(page.source, page.manifest, page.findings.conclusions[:top]),
-        **tables,
-        "tracing": as_json(tables["tracing"])[0],
-        "beside": as_json(summary.beside(page.source))[0],
-        "seconds_per_recorded_call": page.per_call,
-        "killed": page.ended.get("killed", 0),
-        "alive": page.ended.get("open", 0),
-    }
