@@ -253,6 +253,11 @@ class Server:
         return status
 
 
+def a_server(served: Server, digest: bytes = b"") -> Client:
+    """A client that says it is another server; `digest`: of its list of servers."""
+    return served.client(hints={HINT["list"]: digest})
+
+
 @contextmanager
 def server(tmp: Path, *options: str) -> Iterator[Server]:
     """A server of tmp/store on a Unix socket, ended afterwards; it must not have died before."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from .client import CREATE, WRITE, Client, Refused, Server, server
+from .client import CREATE, WRITE, Client, Refused, Server, a_server, server
 from .records import check_order, record, tiles
 from .wire import NUMBERS, OPS, Frame, pack, request
 
@@ -209,5 +209,5 @@ def test_no_server_can_be_asked_for_more_than_an_append_may_have(tmp_path: Path)
         handle = client.open("log")
         one = handle[:8] + bytes(8) + handle[16:]
         with pytest.raises(Refused):
-            served.client().ask("reserve", one, 0, 0, [(1, 1, 1 << 62, 0)], [])
+            a_server(served).ask("reserve", one, 0, 0, [(1, 1, 1 << 62, 0)], [])
         assert client.append(handle, b"still") == 0

@@ -88,6 +88,19 @@ def test_a_second_server_of_a_directory_does_not_start(tmp_path: Path) -> None:
         served.process = Server(served.export, "--unix", str(tmp_path / "s")).process
 
 
+@pytest.mark.parametrize("name", ["names", "ended"])
+def test_a_journal_that_cannot_be_read_is_not_taken_for_none(tmp_path: Path, name: str) -> None:
+    """What was done before is in it: without it a server would do it again, or call it lost."""
+    journal = tmp_path / "store" / OWN / name
+    journal.mkdir(parents=True)
+    refusal = start(tmp_path / "store", "--unix", tmp_path / "s")
+    assert refusal.returncode != 0
+    assert f"{journal}: Is a directory" in refusal.stderr
+    journal.rmdir()
+    with server(tmp_path) as served:
+        served.client().ask("ping")
+
+
 def test_servers_of_a_directory_have_the_same_list(tmp_path: Path) -> None:
     lists = {name: tmp_path / name for name in ("both", "one")}
     sockets = [tmp_path / f"s{number}" for number in range(2)]

@@ -35,7 +35,9 @@ pub struct Client {
 	pub parked: BTreeSet<u64>,
 	/// Its locks on files of other servers.
 	pub remote_locks: RemoteLocks,
-	/// Another server, that stripes files over this one too.
+	/// Another server, as its hello says.
+	pub is_server: bool,
+	/// It has asked for what only servers ask.
 	pub is_peer: bool,
 	/// Since when it has none.
 	pub idle_since: Option<Instant>,

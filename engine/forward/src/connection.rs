@@ -170,6 +170,8 @@ pub struct Connection {
 	pub name: String,
 	/// Its data may be compressed, both ways.
 	pub compresses: bool,
+	/// Another server said hello.
+	pub is_server: bool,
 	/// Bytes that were received and are not counted yet.
 	pub bytes_in: u64,
 	/// Largest new seq on this connection.
@@ -220,6 +222,7 @@ impl Connection {
 			key: [0; 16],
 			name: String::new(),
 			compresses: false,
+			is_server: false,
 			bytes_in: 0,
 			last_seq: 0,
 			pulled: 0,

@@ -1,13 +1,13 @@
 //! What an orderly end leaves behind: that all that a server had accepted is written. The next server tells it those whose
 //! writes these were, who would else have to take them for lost.
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::os::fd::BorrowedFd;
 
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use crate::journal::{own_directory, own_file};
+use crate::journal::{own_directory, own_file, read_own};
 
 /// In the server's own directory: a line per server that has ended, `EPOCH BOOT CLIENT...` in hexadecimal. The clients are
 /// those that were not told of a write that failed.
@@ -20,15 +20,12 @@ pub struct Ended(Vec<(u64, Vec<u64>)>);
 
 impl Ended {
 	/// What was written into memory is lost with the machine: ends before it was started do not count.
-	pub fn read(root: BorrowedFd<'_>) -> Ended {
-		let mut text = String::new();
-		let file = own_directory(&root, false).and_then(|own| own_file(&own, NAME, OFlags::RDONLY));
-		if file.is_ok_and(|mut file| file.read_to_string(&mut text).is_err()) {
-			text.clear();
-		}
+	pub fn read(root: BorrowedFd<'_>) -> Result<Ended, String> {
+		let bytes = read_own(&root, NAME)?.unwrap_or_default();
+		let text = String::from_utf8_lossy(&bytes); // a line that is not whole is none
 		let lines: Vec<&str> = text.lines().collect();
 		let last = &lines[lines.len().saturating_sub(LINES)..];
-		Ended(last.iter().filter_map(|line| parse(line, &boot())).collect())
+		Ok(Ended(last.iter().filter_map(|line| parse(line, &boot())).collect()))
 	}
 
 	/// Epochs of which all of a client's writes are written.

@@ -47,16 +47,19 @@ impl Group {
 				own_addresses.join(" or ")
 			)
 		})?;
-		let peer = |line: &&str| Peer::new(line, secrets.clone(), name).map(Arc::new);
-		let servers = lines.iter().map(peer).collect::<Result<_, _>>()?;
 		let digest = Sha256::digest(lines.join("\n"));
-		let digest = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+		let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+		let peer = |line: &&str| {
+			let peer = Peer::new(line, secrets.clone(), name)?;
+			Ok::<_, String>(Arc::new(peer.of_list(&digest)))
+		};
+		let servers = lines.iter().map(peer).collect::<Result<_, _>>()?;
 		Ok(Group { servers, own_index, is_striping, digest })
 	}
 
 	/// Before another server, which owns all.
 	pub fn before(address: &str, secrets: &Secrets, name: &str) -> Result<Group, String> {
-		let peer = Peer::new(address, secrets.clone(), name)?;
+		let peer = Peer::new(address, secrets.clone(), name)?.of_list("");
 		Ok(Group { servers: vec![Arc::new(peer)], own_index: 1, ..Group::default() })
 	}
 
@@ -68,6 +71,11 @@ impl Group {
 	/// What all servers that share a directory are started with, in short; None: none shares it.
 	pub fn list(&self) -> Option<&str> {
 		(!self.servers.is_empty() && !self.is_striping).then_some(self.digest.as_str())
+	}
+
+	/// May a server with this list ask this one? One before it has none.
+	pub fn shares(&self, list: &[u8]) -> bool {
+		list.is_empty() || list == self.digest.as_bytes()
 	}
 
 	/// Who keeps a file's locks; None: this server.

@@ -3,7 +3,6 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::fs::File;
-use std::io::Read;
 use std::os::fd::BorrowedFd;
 use std::os::unix::fs::FileExt;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -17,9 +16,9 @@ use rustix::io::Errno;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::Map;
-use crate::journal::{own_directory, own_file};
+use crate::journal::{own_directory, own_file, read_own};
 use crate::queue::Key;
-use crate::trouble::Trouble;
+use crate::trouble::{Trouble, errno_text};
 
 /// In the server's own directory: records in places that are used again once nobody can ask.
 const NAME: &str = "names";
@@ -123,12 +122,9 @@ pub struct Intents {
 }
 
 impl Intents {
-	pub fn open(root: BorrowedFd<'_>) -> Result<Intents, Errno> {
-		let (mut bytes, started) = (Vec::new(), start());
-		let file = own_directory(&root, false).and_then(|own| own_file(&own, NAME, OFlags::RDWR));
-		if let Ok(mut file) = file {
-			let _ = file.read_to_end(&mut bytes);
-		}
+	pub fn open(root: BorrowedFd<'_>) -> Result<Intents, String> {
+		let started = start();
+		let bytes = read_own(&root, NAME)?.unwrap_or_default();
 		let mut places = Places { next: (bytes.len() / RECORD) as u64, ..Places::default() };
 		let mut before: Map<Key, (Record, u64)> = Map::default();
 		for (place, record) in (0u64..).zip(bytes.chunks_exact(RECORD).map(Record::parse)) {
@@ -137,7 +133,7 @@ impl Intents {
 				None => places.free.push(place),
 			}
 		}
-		let root = rustix::io::fcntl_dupfd_cloexec(root, 0)?;
+		let root = rustix::io::fcntl_dupfd_cloexec(root, 0).map_err(errno_text)?;
 		Ok(Intents { file: OnceLock::new(), root, before, places: Mutex::new(places), started })
 	}
 

@@ -12,6 +12,7 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::ledger::{Ledger, Line};
+use crate::trouble::errno_text;
 
 /// Where journals are unless it is said otherwise: in the exported directory, and not listed there.
 pub const JOURNALS: &str = ".fathom-forward";
@@ -116,6 +117,19 @@ fn directory_in(above: &impl AsFd, name: &str, make: bool) -> Result<OwnedFd, Er
 pub fn own_file(directory: &impl AsFd, name: &str, flags: OFlags) -> Result<File, Errno> {
 	let (flags, mode) = (flags | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR);
 	rustix::fs::openat(directory, name, flags, mode).map(File::from)
+}
+
+/// All of a file there; None: there is none. What keeps it from being read is said, as nobody knows then what it holds.
+pub fn read_own(root: &impl AsFd, name: &str) -> Result<Option<Vec<u8>>, String> {
+	let file = own_directory(root, false).and_then(|own| own_file(&own, name, OFlags::RDONLY));
+	let mut bytes = Vec::new();
+	let read = match file {
+		Err(Errno::NOENT) => return Ok(None),
+		Err(errno) => Err(errno),
+		Ok(mut file) => file.read_to_end(&mut bytes).map_err(|error| errno_of(&error)),
+	};
+	let why = |errno| format!("{JOURNALS}/{name}: {}; mend it, or remove it", errno_text(errno));
+	read.map(|_| Some(bytes)).map_err(why)
 }
 
 /// A directory of this machine.

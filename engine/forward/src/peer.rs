@@ -37,6 +37,8 @@ pub struct Peer {
 	id: u64,
 	key: [u8; 16],
 	name: String,
+	/// What hello says besides.
+	greeting: Hints,
 	seq: AtomicU64,
 	idle: Mutex<Vec<Link>>,
 	/// The last question had no answer in time: before the next it must say hello.
@@ -122,6 +124,7 @@ impl Peer {
 			id: u64::from_le_bytes(random()?) | 1,
 			key: random()?,
 			name: name.to_owned(),
+			greeting: Hints::default(),
 			seq: AtomicU64::new(0),
 			idle: Mutex::new(Vec::new()),
 			away: AtomicBool::new(false),
@@ -129,6 +132,12 @@ impl Peer {
 			restarted: AtomicBool::new(false),
 			last_answer: Mutex::new(None),
 		})
+	}
+
+	/// It is asked by a server that was started with the list of this digest.
+	pub fn of_list(mut self, list: &str) -> Peer {
+		self.greeting = Hints::default().with(hint::LIST, list.as_bytes());
+		self
 	}
 
 	/// Ask, and wait for the answer. What is wrong names this peer.
@@ -304,7 +313,8 @@ impl Peer {
 		let hello = Hello { lowest: version, highest: version, key: self.key, nonce, name };
 		let id = (self.id, 0);
 		let hello = Request::Hello { hello };
-		let server = match link.exchange(id, Question::of(&hello), deadline)? {
+		let hello = Question { hints: &self.greeting, ..Question::of(&hello) };
+		let server = match link.exchange(id, hello, deadline)? {
 			Ok(response) => return self.note_epoch(&response),
 			Err((status::AUTH, failure)) => failure.hints,
 			Err((status, failure)) => return Err(refusal_of(status, &failure)),

@@ -153,14 +153,23 @@ fn free_all(store: &Store, free: Vec<Orphan>) -> Vec<(Orphan, Result<(), Trouble
 pub fn is_of_peer(request: &Request, stripes: bool) -> bool {
 	let own = |handle: &Handle| stripes && *handle == PEER_ROOT;
 	match request {
-		Request::Reserve { .. } => true,
+		Request::Reserve { .. } | Request::Holders { .. } | Request::Awaited { .. } => true,
 		Request::Lock { claim, .. }
 		| Request::Unlock { claim, .. }
 		| Request::Locked { claim, .. } => claim.flags & lock::RELAYED != 0,
-		Request::Lookup { dir, .. } | Request::Open { dir, .. } | Request::Unlink { dir, .. } => {
-			own(dir)
-		}
-		Request::StatFs { handle } => own(handle),
+		Request::Lookup { dir: handle, .. }
+		| Request::Open { dir: handle, .. }
+		| Request::Unlink { dir: handle, .. }
+		| Request::Mkdir { dir: handle, .. }
+		| Request::Rmdir { dir: handle, .. }
+		| Request::Symlink { dir: handle, .. }
+		| Request::Mknod { dir: handle, .. }
+		| Request::Link { dir: handle, .. }
+		| Request::ReadDir { handle, .. }
+		| Request::GetAttr { handle }
+		| Request::SetAttr { handle, .. }
+		| Request::StatFs { handle } => own(handle),
+		Request::Rename { dir, to_dir, .. } => own(dir) || own(to_dir),
 		_ => false,
 	}
 }

@@ -222,7 +222,14 @@ impl Server {
 			let again = Errno::AGAIN.raw_os_error() as u32;
 			return self.refuse_request(number, header, again, "too much is not written yet");
 		}
-		client.is_peer |= is_of_peer(&request, self.store.stripes.is_some());
+		if is_of_peer(&request, self.store.stripes.is_some()) {
+			if !client.is_server {
+				let (errno, what) =
+					(Errno::PERM.raw_os_error(), "only servers ask each other this");
+				return self.refuse_request(number, header, errno as u32, what);
+			}
+			client.is_peer = true;
+		}
 		if self.draining.is_some()
 			&& !client.is_peer
 			&& !matches!(header.op, op::COMMIT | op::RELEASE | op::UNLOCK)

@@ -148,7 +148,9 @@ impl Server {
 		let text = |error: io::Error| error.to_string();
 		let journals = store.journal_store(&settings).map_err(|trouble| trouble.why)?;
 		let place = store.own_place().filter(|_| store.stripes.is_none());
-		let intents = place.map(Intents::open).transpose().map_err(errno_text)?;
+		let of_export = |why: String| format!("{}/{why}", settings.export);
+		let intents = place.map(Intents::open).transpose().map_err(of_export)?;
+		let ended = store.own_place().map(Ended::read).transpose().map_err(of_export)?;
 		let asks = !group.servers().is_empty();
 		let callers = asks.then(|| Workers::start(CALLERS, store.clone()));
 		let munge = settings.secrets.munge.as_ref();
@@ -160,7 +162,7 @@ impl Server {
 			plugin_ops: PluginOps::load(&settings, &store)?,
 			epoch: u64::from_le_bytes(random()?),
 			intents: intents.map(Arc::new),
-			ended: store.own_place().map(Ended::read).unwrap_or_default(),
+			ended: ended.unwrap_or_default(),
 			piece: PIECE.min(settings.pool),
 			pool_free: settings.pool,
 			connections: Map::default(),

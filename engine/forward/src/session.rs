@@ -16,11 +16,7 @@ impl Server {
 	/// hello or auth; whatever else comes first is refused.
 	pub fn greet(&mut self, connection: u64, header: &Header, request: Request, hints: &Hints) {
 		let outcome = match request {
-			Request::Hello { hello } => {
-				let formats = hints.value(hint::COMPRESS).unwrap_or_default();
-				let compresses = formats.contains(&compress::ZSTD);
-				self.hello(connection, header, &hello, compresses)
-			}
+			Request::Hello { hello } => self.hello(connection, header, &hello, hints),
 			Request::Auth { proof } => self.prove(connection, header, &proof),
 			Request::Munge { credential } => self.ask_munge(connection, *header, credential.0),
 			_ => Err(Refusal::new(status::AUTH, "say hello first")),
@@ -35,16 +31,23 @@ impl Server {
 		id: u64,
 		header: &Header,
 		hello: &Hello,
-		compresses: bool,
+		hints: &Hints,
 	) -> Result<(), Refusal> {
 		let version = frame::VERSION as u16;
 		if hello.lowest > version || hello.highest < version {
 			let what = format!("this server speaks version {version}");
 			return Err(Refusal::new(status::VERSION, &what));
 		}
+		let list = hints.value(hint::LIST);
+		if list.is_some_and(|list| !self.group.shares(list)) {
+			let what = "it was started with another list of servers; give all the same (--group, --stripe)";
+			return Err(Refusal::new(status::REFUSED, what));
+		}
 		let Some(connection) = self.connections.get_mut(&id) else { return Ok(()) };
 		connection.key = hello.key;
-		connection.compresses = compresses;
+		let formats = hints.value(hint::COMPRESS).unwrap_or_default();
+		connection.compresses = formats.contains(&compress::ZSTD);
+		connection.is_server = list.is_some();
 		connection.name = String::from_utf8_lossy(&hello.name.0).into_owned();
 		match &connection.socket {
 			Socket::Unix(socket) => {
@@ -153,6 +156,7 @@ impl Server {
 			return Err(Refusal::new(status::REFUSED, "this client has another key"));
 		}
 		client.name.clone_from(&connection.name);
+		client.is_server |= connection.is_server;
 		client.connections += 1;
 		client.idle_since = None;
 		self.strangers.remove(&id);
