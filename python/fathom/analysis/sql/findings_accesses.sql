@@ -114,9 +114,9 @@ from counted;
 --	system      the file system's other directories; where they were twice as quick and more, only if nothing below holds
 --	page        only sizes below 4,096 bytes: the kernel moves whole pages, so the bytes cost at most what a page's take;
 --	            the latency is then a lower bound
---	rate        only one size there, and it takes eight times as long and more than its bytes do at the slowest rate of such a file system
---	            (stores()): a volume may be throttled, though hardly so. And twice as long as with that rate shared by all processes
---	            there; what is beyond is latency
+--	rate        only one size there, of 16 accesses and more, and it takes eight times as long and more than its bytes do at the slowest rate
+--	            of such a file system (stores()): a volume may be throttled, though hardly so. And twice as long as with that rate shared
+--	            by all processes there; what is beyond is latency
 -- Null where nothing of that is there. Time in which ranks waited for one another at the store is part of it: that is what an
 -- access costs under this run's load. Columns: file, kind, latency (seconds), per_byte (seconds), half (bytes at
 -- which both weigh the same: smaller ones are mostly latency), learnt.
@@ -150,7 +150,7 @@ sums as (
 	select
 		name, whole, kind, max(x) >= 4 * min(x) as sizes, max(x) as largest,
 		sum(w) as w, sum(w * x) as wx, sum(w * y) as wy, sum(w * x * x) as wxx, sum(w * x * y) as wxy,
-		sum(n * x) / sum(n) as mean_size, exp(sum(n * ln(y)) / sum(n)) as mean_time
+		sum(n) as n, sum(n * x) / sum(n) as mean_size, exp(sum(n * ln(y)) / sum(n)) as mean_time
 	from (select *, ln(1 + n) / (y * y) as w from grouped)
 	group by name, whole, kind
 ),
@@ -162,7 +162,7 @@ line as (
 -- Neither part of a cost is below zero: then the other one is all of it.
 fit as (
 	select
-		name, whole, kind, mean_size, mean_time,
+		name, whole, kind, n, mean_size, mean_time,
 		sizes and (largest >= 4096 or slope <= mean_time / 4096) as told,
 		case when not told then null when slope <= 0 then wy / w when at_zero <= 0 then 0 else at_zero end as latency,
 		case when not told then null when slope <= 0 then 0 when at_zero <= 0 then wxy / wxx else slope end as per_byte
@@ -170,7 +170,7 @@ fit as (
 ),
 known as (
 	select
-		here.name as directory, here.kind, here.mean_size, here.mean_time,
+		here.name as directory, here.kind, here.n, here.mean_size, here.mean_time,
 		case
 			when here.latency is not null then {'latency': here.latency, 'per_byte': here.per_byte, 'learnt': 'sizes'}
 			when other.latency is not null then {
@@ -202,7 +202,7 @@ cost as (
 			of_directory,
 			case when k.mean_time <= 2 * (fit.latency + k.mean_size * fit.per_byte) then of_system end,
 			of_page,
-			case when k.mean_time >= greatest(8 / s.processes, 2) * k.mean_size * s.per_byte then {
+			case when k.n >= 16 and k.mean_time >= greatest(8 / s.processes, 2) * k.mean_size * s.per_byte then {
 				'latency': k.mean_time - k.mean_size * s.per_byte, 'per_byte': s.per_byte, 'learnt': 'rate'
 			} end,
 			of_system
