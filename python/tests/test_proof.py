@@ -208,7 +208,8 @@ def test_auto_searches_as_long_as_so_many_plain_runs_take() -> None:
     searched = {trial.point for trial in trials if trial.stage == "search"} - {GRID.default}
     assert len(searched) + 1 == AUTO  # each run a second, that of the default too
     timed = play(Plan(options(seconds=9.0, auto=True), COST, GRID, ()), lambda _s, _t, _p: 1.0)
-    assert len({one.point for one in timed if one.stage == "search"} - {GRID.default}) + 1 == 9
+    searched = {one.point for one in timed if one.stage == "search"} - {GRID.default}
+    assert len(searched) + 1 == 5  # half the time at least: the proof has the rest
 
 
 def test_killed_anywhere_the_next_step_is_the_same() -> None:
