@@ -74,25 +74,26 @@ select
 from whole as w left join main as m using (file, number) left join renamed as r using (file, number)
 where w.lowest = 0 and w.bytes <= 1.25 * w.highest and w.read < 0.1 * w.bytes;
 
--- The same with its round: files of a place that are saved at one time. A round ends where nothing is saved for 10 ms, and a tenth of the place's longest
--- gap, since computing lies between two rounds and little between two files of one.
+-- The same with its round: files of a place that are saved at one time. A round ends where a file is saved once more, or nothing is for 10 ms and a
+-- tenth of the place's longest gap, since computing lies between two rounds and little between two files of one.
 create or replace macro save_rounds() as table
 with ordered as (
 	select
-		*, began - max(ended) over (partition by place order by began, file, number rows between unbounded preceding and 1 preceding) as gap
+		*, began - max(ended) over earlier as gap, number > max(number) over earlier as is_again
 	from saves()
+	window earlier as (partition by place order by began, file, number rows between unbounded preceding and 1 preceding)
 ),
 cut as (
-	select *, coalesce(gap > greatest(10000000, 0.1 * max(gap) over (partition by place)), true) as is_first from ordered
+	select *, coalesce(is_again or gap > greatest(10000000, 0.1 * max(gap) over (partition by place)), true) as is_first from ordered
 )
 select
-	* exclude (gap, is_first),
+	* exclude (gap, is_again, is_first),
 	sum(is_first::int) over (partition by place order by began, file, number rows between unbounded preceding and current row)::bigint as round
 from cut;
 
--- State that was saved twice and more, a MiB and more each time: smaller is no large state. Three of four rounds have as many files as one another: others
--- are files that come one by one, with pauses of any length between them. Of each place. `stall`: the main thread that spent most in it,
--- of all rounds; `others`: the longest that another process waited meanwhile in pipes, sockets or collective calls (null: no such call was
+-- State that was saved twice and more, a MiB and more each time: smaller is no large state. Half of the rounds and more have as many files as one
+-- another: others are files that come one by one, with pauses of any length between them. Of each place. `stall`: the main thread that spent most in
+-- it, of all rounds; `others`: the longest that another process waited meanwhile in pipes, sockets or collective calls (null: no such call was
 -- recorded). Counts of files: renamed, synced, synced_first, emptied.
 -- Columns: place, layer, writers (most of a round), rounds, files, bytes (of a round), stall, others, stripes (servers that the files of a round have
 -- together; null: not known), saves (of files), and those, cell_files, calls.
@@ -105,7 +106,7 @@ large as (
 	select place, count(*) as rounds, avg(files) as files, avg(bytes) as bytes
 	from (select *, count(*) over (partition by place, files) as alike from round)
 	group by place
-	having count(*) > 1 and avg(bytes) >= 1048576 and 4 * max(alike) >= 3 * count(*)
+	having count(*) > 1 and avg(bytes) >= 1048576 and 2 * max(alike) >= count(*)
 ),
 writer as (
 	select place, max(writers) as writers, max(stall) as stall
