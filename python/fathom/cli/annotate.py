@@ -16,9 +16,7 @@ import fathom
 from fathom.analysis import findings
 from fathom.assist import annotate, sarif
 from fathom.cache import conclusions
-from fathom.cli.arguments import add_run, add_with_runtime
-from fathom.errors import UsageError, printable
-from fathom.files import replace_text
+from fathom.cli.arguments import add_run, add_with_runtime, save
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,11 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     files = annotate.chosen(files, arguments.file)
     if arguments.sarif:
         log = json.dumps(sarif.log(annotate.results(files)), indent=2, ensure_ascii=False)
-        try:
-            replace_text(arguments.sarif, log + "\n")
-        except OSError as error:
-            where = printable(arguments.sarif)
-            raise UsageError(f"annotate: cannot write {where}: {error.strerror}") from error
+        save("annotate", arguments.sarif, log + "\n")
         return 0
     for number, (path, of) in enumerate(files.items()):
         if number:

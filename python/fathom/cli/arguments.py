@@ -4,8 +4,10 @@ import argparse
 import sys
 from collections.abc import Iterable
 from os import PathLike
+from pathlib import Path
 
 from fathom.errors import UsageError, printable, unknown
+from fathom.files import replace_text
 from fathom.run.directory import newest
 
 
@@ -46,6 +48,14 @@ def add_with_runtime(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="also the MPI library's start and end, launchers, and files of the system and of interpreters",
     )
+
+
+def save(command: str, path: Path, text: str) -> None:
+    """Into a file that an option names, whole or not at all. Errors: UsageError, with the command and the file."""
+    try:
+        replace_text(path, text)
+    except OSError as error:
+        raise UsageError(f"{command}: cannot write {printable(path)}: {error.strerror}") from error
 
 
 def positive(word: str) -> int:

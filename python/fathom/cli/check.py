@@ -19,9 +19,8 @@ import pyarrow as pa
 import fathom
 from fathom.analysis.limits import Amounts
 from fathom.assist import check, limits, sarif
-from fathom.cli.arguments import add_run
+from fathom.cli.arguments import add_run, save
 from fathom.errors import UsageError, printable
-from fathom.files import replace_text
 from fathom.run.store import Run
 from fathom.text import numbers, tables
 from fathom.text.tables import Column, text
@@ -73,10 +72,10 @@ def run(arguments: argparse.Namespace) -> int:
     every = check.verdicts(Amounts(opened), given)
     if arguments.sarif:
         log = json.dumps(sarif.log(check.results(every)), indent=2, ensure_ascii=False)
-        _save(arguments.sarif, log + "\n")
+        save("check", arguments.sarif, log + "\n")
     if arguments.junit:
         seconds = opened.sql("select duration / 1e9 as s from runs")["s"][0].as_py()
-        _save(arguments.junit, check.junit(opened.name, every, seconds))
+        save("check", arguments.junit, check.junit(opened.name, every, seconds))
     if arguments.json:
         print(json.dumps(check.as_json(opened.name, every), indent=2, ensure_ascii=False))
     else:
@@ -108,15 +107,8 @@ def _print(name: str, path: Path, every: list[check.Verdict]) -> None:
 def _write(opened: Run, path: Path, seconds: bool) -> int:
     if path.exists():
         limits.read(path)  # what is no file of limits is not replaced
-    _save(path, limits.written(Amounts(opened), seconds))
+    save("check", path, limits.written(Amounts(opened), seconds))
     tables.note(
         f"fathom: {printable(path)}: limits that {printable(opened.name)} keeps", sys.stderr
     )
     return 0
-
-
-def _save(path: Path, content: str) -> None:
-    try:
-        replace_text(path, content)
-    except OSError as error:
-        raise UsageError(f"check: cannot write {printable(path)}: {error.strerror}") from error
