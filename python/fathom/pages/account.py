@@ -16,11 +16,12 @@ HARDLY = 0.01  # of the run: of less I/O there is no picture
 
 
 def _named(bar: Bar) -> list[str]:
-    """The causes that have a fill of their own, the most time of the slowest process first."""
+    """The causes that have a fill of their own, the most time of the slowest process first: one in any case."""
     if bar.slowest is None:
         return []
     ranked = sorted(bar.slowest.causes.items(), key=lambda item: -item[1])
-    return [cause for cause, seconds in ranked if seconds > LEAST * bar.run_seconds][: len(FILLS)]
+    more = [cause for cause, seconds in ranked[1:] if seconds > LEAST * bar.run_seconds]
+    return [cause for cause, _ in ranked[:1]] + more[: len(FILLS) - 1]
 
 
 def fill(share: Share, named: Sequence[str], whole: float, width: int) -> str:
