@@ -8,7 +8,7 @@
 #include "core/thread.h"
 #include "core/counters.h"
 
-enum { BINS_PER_SECOND = 8 };
+enum { BINS_PER_SECOND = 64 };
 
 static uint32_t narrowest(void)
 {

@@ -52,7 +52,7 @@ LIMITS = (
 
 
 # Table `heat` has at most so many bins, as wide as the narrowest times a power of two (docs/tables.md).
-HEAT_BINS, NARROWEST = 200, 100_000_000
+HEAT_BINS, NARROWEST = 200, 12_500_000
 TRACED_BY = {module: trace for trace, module in TRACES.items()}
 
 
