@@ -107,7 +107,7 @@ def main():
     parser.add_argument("directory")
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--mb", type=int, default=8)
-    parser.add_argument("--compute", type=float, default=20)
+    parser.add_argument("--compute", type=float, default=60)
     parser.add_argument("--others", type=int, default=0)
     parser.add_argument("--beside", action="store_true")
     given = parser.parse_args()

@@ -74,8 +74,9 @@ select
 from whole as w left join main as m using (file, number) left join renamed as r using (file, number)
 where w.lowest = 0 and w.bytes <= 1.25 * w.highest and w.read < 0.1 * w.bytes;
 
--- The same with its round: files of a place that are saved at one time. A round ends where a file is saved once more, or nothing is for 10 ms and a
--- tenth of the place's longest gap, since computing lies between two rounds and little between two files of one.
+-- The same with its round: files of a place that are saved at one time. A round ends where a file is saved once more, or nothing is for 30 ms and a
+-- tenth of the place's longest gap, since computing lies between two rounds and little between two files of one. `apart`, `within`: ns
+-- without before a round (unless a file was saved once more), before another file of one.
 create or replace macro save_rounds() as table
 with ordered as (
 	select
@@ -84,15 +85,16 @@ with ordered as (
 	window earlier as (partition by place order by began, file, number rows between unbounded preceding and 1 preceding)
 ),
 cut as (
-	select *, coalesce(is_again or gap > greatest(10000000, 0.1 * max(gap) over (partition by place)), true) as is_first from ordered
+	select *, coalesce(is_again or gap > greatest(30000000, 0.1 * max(gap) over (partition by place)), true) as is_first from ordered
 )
 select
-	* exclude (gap, is_again, is_first),
+	* exclude (gap, is_again, is_first), if(is_first and not is_again, gap, null) as apart, if(is_first, null, gap) as within,
 	sum(is_first::int) over (partition by place order by began, file, number rows between unbounded preceding and current row)::bigint as round
 from cut;
 
 -- State that was saved twice and more, a MiB and more each time: smaller is no large state. Half of the rounds and more have as many files as one
--- another: others are files that come one by one, with pauses of any length between them. Of each place. `stall`: the main thread that spent most in
+-- another, and lie further apart than three times what lies between two files of one: others are files that come one by one, with pauses of any length
+-- between them. Of each place. `stall`: the main thread that spent most in
 -- it, of all rounds; `others`: the longest that another process waited meanwhile in pipes, sockets or collective calls (null: no such call was
 -- recorded). Counts of files: renamed, synced, synced_first, emptied.
 -- Columns: place, layer, writers (most of a round), rounds, files, bytes (of a round), stall, others, stripes (servers that the files of a round have
@@ -100,13 +102,17 @@ from cut;
 create or replace macro checkpoints() as table
 with save as materialized (from save_rounds()),
 round as (
-	select place, round, count(*) as files, sum(bytes) as bytes, min(began) as began, max(ended) as ended from save group by all
+	select
+		place, round, count(*) as files, sum(bytes) as bytes, min(began) as began, max(ended) as ended,
+		min(apart) as apart, coalesce(max(within), 0) as within
+	from save
+	group by all
 ),
 large as (
 	select place, count(*) as rounds, avg(files) as files, avg(bytes) as bytes
 	from (select *, count(*) over (partition by place, files) as alike from round)
 	group by place
-	having count(*) > 1 and avg(bytes) >= 1048576 and 2 * max(alike) >= count(*)
+	having count(*) > 1 and avg(bytes) >= 1048576 and 2 * max(alike) >= count(*) and coalesce(min(apart) > 3 * max(within), true)
 ),
 writer as (
 	select place, max(writers) as writers, max(stall) as stall
