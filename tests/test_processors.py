@@ -147,3 +147,52 @@ def test_a_quota_gives_fewer(tmp_path: Path) -> None:
     [process] = processes(connection)
     assert process["allowed_processors"] == 1
     assert process["allowed"] != "" and process["ran"] > 0
+
+
+READS = """
+import os, sys, threading
+
+def read_bytes(of):
+    with open(f"/proc/{of}/io") as lines:
+        return int(dict(line.split(": ") for line in lines)["read_bytes"])
+
+def write(name):
+    with open(name, "wb") as file:
+        file.write(bytes(3 << 20))
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+def read(name):
+    for _ in range(2):
+        with open(name, "rb") as file:
+            file.read()
+
+names = [sys.argv[1] + str(n) for n in range(4)]
+for name in names:
+    write(name)
+before = read_bytes("self")
+threads = [threading.Thread(target=read, args=[name]) for name in names[1:]]
+for thread in threads:
+    thread.start()
+read(names[0])
+for thread in threads:
+    thread.join()
+print(before, read_bytes("self"), file=open(sys.argv[1], "w"))
+"""
+
+
+@pytest.mark.parametrize("level", ["job", "call"])
+def test_what_came_from_storage_is_what_the_kernel_says(tmp_path: Path, level: str) -> None:
+    """Of a process with threads that reads its files twice, as /proc/self/io has it at its beginning and end."""
+    needs.require(["page_cache"])
+    said = tmp_path / "said"
+    recorded = tmp_path / "run.fathom"
+    words = ("run", "--no-show", "--level", level, "-o", recorded, "--")
+    command = (paths.FATHOM, *words, paths.PYTHON, "-c", READS, said)
+    done = subprocess.run([str(word) for word in command], check=False, timeout=300)
+    assert done.returncode == 0
+    before, after = (int(word) for word in said.read_text().split())
+    connection = tables.connect(recorded)
+    [[read]] = tables.ask(connection, "select max(storage_read) from processes")
+    assert after - before == 4 * (3 << 20)
+    assert after - before <= read <= after

@@ -15,10 +15,16 @@ struct clock_triple {
 	uint64_t realtime;
 };
 
-/* What the kernel gave a thread: ns on a processor + 1, ns in which it was ready and waited for one. 0 for `ran`: not
- * known. */
+/* Of a thread: ns on a processor + 1, ns in which it was ready and waited for one. 0 for `ran`: not known. */
 struct processor_use {
 	uint64_t ran, waited;
+};
+
+/* What the kernel gave a thread. read: bytes + 1 from block devices or a remote file system, not from the page cache; 0:
+ * not known. */
+struct thread_use {
+	struct processor_use processors;
+	uint64_t read;
 };
 
 struct chunk {
@@ -35,7 +41,7 @@ struct chunk {
 	uint8_t clock;
 	uint8_t zeros[3];
 	struct processor_use use_begin, use_seal;
-	uint8_t reserved[16];
+	uint64_t read_begin, read_seal;
 	uint8_t rows[CHUNK_BYTES - CHUNK_HEADER];
 };
 _Static_assert(offsetof(struct chunk, use_begin) == 144, "docs/stream-format.md, Chunk");

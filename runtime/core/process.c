@@ -251,7 +251,7 @@ static bool begin(const char *run)
 		recording_off();
 		return false;
 	}
-	config.start_use = processor_use(0);
+	config.start_use = thread_use(0);
 	config.on = true;
 	where_begin();
 	levels_begin();

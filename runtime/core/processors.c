@@ -1,4 +1,4 @@
-/* The processors of a process. Each question is a few system calls of ours; where the kernel does not answer (no /proc,
+/* The processors of a process, and what its threads got of them and of storage. Each question is a few system calls of ours; where the kernel does not answer (no /proc,
  * not permitted, not built in) it is not known. */
 #include <stdbool.h>
 #include <string.h>
@@ -18,26 +18,55 @@ static bool read_text(const char *path, char *text, size_t size)
 	return got > 0;
 }
 
-/* Of one thread: /proc/PID/schedstat has the main thread's numbers, not their sum. Its words are ns on a processor, ns in
- * a run queue, turns. A thread that asks had a turn: none is a kernel that does not count. */
-struct processor_use processor_use(uint32_t tid)
+/* What /proc has of one thread in a file of this name; 0: of the main one. The process's own has the main thread's
+ * numbers, not their sum. */
+static bool read_of_thread(uint32_t tid, const char *name, char *text, size_t size)
 {
-	char path[64] = "/proc/self/schedstat", text[80];
+	char path[64];
+
+	text_copy(path, sizeof(path), "/proc/self/task/");
+	text_decimal(path + strlen(path), tid ? tid : process->pid);
+	text_copy(path + strlen(path), sizeof(path) - strlen(path), name);
+	return read_text(path, text, size);
+}
+
+/* Words are ns on a processor, ns in a run queue, turns. A thread that asks had a turn: none is a kernel that does not
+ * count. */
+static void ask_processors(uint32_t tid, struct processor_use *use)
+{
+	char text[80];
 	const char *at = text;
 	uint64_t ran, waited;
 
-	if (tid) {
-		text_copy(path, sizeof(path), "/proc/self/task/");
-		text_decimal(path + strlen(path), tid);
-		text_copy(path + strlen(path), sizeof(path) - strlen(path), "/schedstat");
-	}
-	if (!read_text(path, text, sizeof(text)))
-		return (struct processor_use){0};
+	if (!read_of_thread(tid, "/schedstat", text, sizeof(text)))
+		return;
 	ran = text_number(&at);
 	waited = text_number(&at);
 	if (!text_number(&at))
-		return (struct processor_use){0};
-	return (struct processor_use){.ran = ran + 1, .waited = waited};
+		return;
+	use->ran = ran + 1;
+	use->waited = waited;
+}
+
+static void ask_storage(uint32_t tid, uint64_t *read)
+{
+	static const char name[] = "read_bytes:";
+	char text[256];
+	const char *at;
+
+	if (!read_of_thread(tid, "/io", text, sizeof(text)) || !(at = strstr(text, name)))
+		return;
+	at += sizeof(name) - 1;
+	*read = text_number(&at) + 1;
+}
+
+struct thread_use thread_use(uint32_t tid)
+{
+	struct thread_use use = {0};
+
+	ask_processors(tid, &use.processors);
+	ask_storage(tid, &use.read);
+	return use;
 }
 
 size_t processors_allowed(uint32_t pid, uint8_t *mask, size_t size)

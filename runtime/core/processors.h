@@ -1,4 +1,4 @@
-/* The processors of a process, as the kernel says: which it may use, and what its threads got of them. */
+/* The processors of a process, as the kernel says: which it may use, and what its threads got of them and of storage. */
 #ifndef FATHOM_PROCESSORS_H
 #define FATHOM_PROCESSORS_H
 
@@ -7,7 +7,7 @@
 
 #include "core/chunk.h"
 
-struct processor_use processor_use(uint32_t tid); /* of a thread of this process; 0: the main one */
+struct thread_use thread_use(uint32_t tid); /* of a thread of this process; 0: the main one */
 /* Those that `pid` may run on, a bit each, lowest first, into `mask`; bytes up to the last bit. 0: not known. */
 size_t processors_allowed(uint32_t pid, uint8_t *mask, size_t size);
 /* How many the cgroups of this process give it time of, rounded up; 0: no limit. Asked once: a fork's child is in the

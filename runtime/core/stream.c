@@ -341,19 +341,19 @@ static size_t chunk_room(void)
 }
 
 /* Of a stream's thread. A signal handler's is that of the stream it interrupts; a vfork's child lasts for a moment. */
-static struct processor_use use_now(const struct chunk *chunk)
+static struct thread_use use_now(const struct chunk *chunk)
 {
 	if (chunk->flags & CHUNK_SIDE || chunk->pid != process->pid)
-		return (struct processor_use){0};
-	return processor_use(chunk->tid);
+		return (struct thread_use){0};
+	return thread_use(chunk->tid);
 }
 
 /* The process's first thread counts from where the process does. */
-static struct processor_use use_first(const struct chunk *chunk)
+static struct thread_use use_first(const struct chunk *chunk)
 {
 	const bool is_first = process->generation == 1 && chunk->tid == process->pid;
 
-	return is_first && config.start_use.ran ? config.start_use : use_now(chunk);
+	return is_first && config.start_use.processors.ran ? config.start_use : use_now(chunk);
 }
 
 /* Makes `chunk` the thread's current one. The magic comes last: a torn header is no chunk. */
@@ -384,8 +384,12 @@ bool stream_begin_chunk(struct thread *t, struct chunk *chunk)
 	}
 	chunk->depth = t->depth;
 	chunk->clock = clock_in_chunks();
-	if (!t->number)
-		chunk->use_begin = use_first(chunk);
+	if (!t->number) {
+		const struct thread_use use = use_first(chunk);
+
+		chunk->use_begin = use.processors;
+		chunk->read_begin = use.read;
+	}
 	if (!t->last_ended)
 		t->last_ended = first_of_process && config.ready_ticks ? config.start_ticks
 								       : chunk->begin.ticks;
@@ -411,11 +415,13 @@ bool stream_begin_chunk(struct thread *t, struct chunk *chunk)
 /* The flag comes last: a process killed before it leaves a chunk that is not sealed, not one that is damaged. */
 void stream_seal(struct chunk *chunk, uint32_t flags)
 {
+	const struct thread_use use = use_now(chunk);
 	char header[CHUNK_HEADER];
 
 	flags |= chunk->flags | CHUNK_SEALED;
 	chunk->seal = clock_read();
-	chunk->use_seal = use_now(chunk);
+	chunk->use_seal = use.processors;
+	chunk->read_seal = use.read;
 	chunk->crc = 0;
 	memcpy(header, chunk, CHUNK_HEADER);
 	memcpy(header + offsetof(struct chunk, flags), &flags, sizeof(flags));

@@ -10,6 +10,7 @@ import os
 import shutil
 import struct
 import subprocess
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -68,6 +69,27 @@ def _loop() -> bool:
     return Path(f"/dev/loop{number}").exists() and _namespaces()
 
 
+def _read_bytes() -> int:
+    lines = Path("/proc/self/io").read_text(encoding="ascii").splitlines()
+    return int(dict(line.split(": ") for line in lines)["read_bytes"])
+
+
+def _page_cache() -> bool:
+    """Temporary files lie on what can lose them from the page cache, and the kernel says what it read."""
+    with tempfile.TemporaryFile() as file:
+        try:
+            before = _read_bytes()
+            file.write(bytes(1 << 20))
+            file.flush()
+            os.fsync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            file.seek(0)
+            file.read()
+            return _read_bytes() >= before + (1 << 20)
+        except (OSError, KeyError):
+            return False
+
+
 #: Needs that a container may deny for good: skipped there too.
 NOT_EVERYWHERE = {
     "root": "must be root to mount a small tmpfs",
@@ -76,6 +98,7 @@ NOT_EVERYWHERE = {
     "loop": "must be root, and allowed to mount a file as a disk",
     "go": "Go is not installed, and no package of ours brings it",
     "io_uring": "the kernel or a sandbox forbids io_uring",
+    "page_cache": "temporary files are in memory, or the kernel does not say what it reads from a disk",
     "processors": "only one processor may be used, so peers that wait by looking take a turn of it each time",
     "mmap_dirty": "the kernel is older than 6.7, or userfaultfd is forbidden",
 }
@@ -87,6 +110,7 @@ SPECIAL: dict[str, Callable[[], bool]] = {
     "loop": _loop,
     "io_uring": _io_uring,
     "mmap_dirty": _mmap_dirty,
+    "page_cache": _page_cache,
     "processors": lambda: len(os.sched_getaffinity(0)) > 1,
 }
 

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -161,6 +162,32 @@ static void reread(const char *path, int times)
 			MUST(pread(fd, data, PIECE, at) == PIECE);
 	}
 	MUST(close(fd) == 0);
+}
+
+/* Written long ago: the page cache has none of it; or only just. Then each MiB is read and worked on. */
+static void read_written(const char *path, bool is_cold)
+{
+	int fd = make(path);
+	volatile unsigned sum = 0;
+
+	append(fd, 256l * MIB, MIB);
+	MUST(fsync(fd) == 0);
+	MUST(!is_cold || posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) == 0);
+	MUST(lseek(fd, 0, SEEK_SET) == 0);
+	while (read(fd, data, MIB) == MIB)
+		for (long at = 0; at < MIB; at++)
+			sum += (unsigned char)data[at];
+	MUST(close(fd) == 0);
+}
+
+static void read_cold(const char *path)
+{
+	read_written(path, true);
+}
+
+static void read_warm(const char *path)
+{
+	read_written(path, false);
 }
 
 static void read_again(const char *path)
@@ -455,6 +482,8 @@ static const struct {
 	{"remember", remember},
 	{"unchecked", unchecked},
 	{"checked", checked},
+	{"read-cold", read_cold},
+	{"read-warm", read_warm},
 	{"read-again", read_again},
 	{"read-once", read_once},
 	{"shuffled", shuffled},

@@ -6,7 +6,7 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use fathom_stream::{
-	Call, Chunk, CounterData, Decoder, Item, ProcessorUse, Record, Segment, Unfinished, chunks,
+	Call, Chunk, CounterData, Decoder, Item, ThreadUse, Record, Segment, Unfinished, chunks,
 };
 use serde_json::{Map, Value, json};
 
@@ -48,8 +48,8 @@ fn chunk_lines(decoder: &mut Decoder, chunk: &Chunk<'_>) -> Vec<Value> {
 	let mut lines = vec![json!({
 		"row": "chunk", "byte": chunk.offset, "stream": format!("{:016x}", h.stream), "number": h.number,
 		"pid": h.pid, "tid": h.tid, "flags": h.flags, "next_seq": h.next_seq, "depth": h.depth,
-		"first_tick": h.first_tick, "committed": h.committed, "use_begin": processor_use(h.use_begin),
-		"use_seal": processor_use(h.use_seal),
+		"first_tick": h.first_tick, "committed": h.committed, "use_begin": thread_use(h.use_begin),
+		"use_seal": thread_use(h.use_seal),
 	})];
 	let mut ops: HashMap<u32, Named> = HashMap::new();
 	let mut rows = decoder.rows(chunk);
@@ -71,9 +71,9 @@ fn chunk_lines(decoder: &mut Decoder, chunk: &Chunk<'_>) -> Vec<Value> {
 	lines
 }
 
-/// ns on a processor, and waiting for one.
-fn processor_use(known: Option<ProcessorUse>) -> Value {
-	json!(known.map(|known| [known.ran, known.waited]))
+/// ns on a processor, and waiting for one; bytes from storage.
+fn thread_use(known: Option<ThreadUse>) -> Value {
+	json!(known.map(|known| (known.ran, known.waited, known.read)))
 }
 
 fn call_line(ops: &HashMap<u32, Named>, call: &Call<'_>) -> Value {

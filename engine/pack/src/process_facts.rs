@@ -1,6 +1,6 @@
 //! What each process comes to: when it ran, how it ended, what was recorded of it.
 
-use fathom_stream::ProcessorUse;
+use fathom_stream::ThreadUse;
 
 use crate::merge::{Merged, ProcessRow};
 use crate::run::Run;
@@ -19,7 +19,7 @@ pub struct ProcessFacts {
 	pub chunks_skipped: u64,
 	pub stream_bytes: u64,
 	/// Of its threads with streams.
-	pub processor_use: Option<ProcessorUse>,
+	pub thread_use: Option<ThreadUse>,
 }
 
 /// Of all processes.
@@ -68,6 +68,6 @@ fn facts_of(
 		chunks_missing: own().map(|stream| stream.chunks_missing).sum(),
 		chunks_skipped: if main { survey.damage.len() as u64 } else { 0 },
 		stream_bytes: if main { state.image.bytes } else { 0 },
-		processor_use: own().filter_map(|s| s.processor_use).reduce(ProcessorUse::plus),
+		thread_use: own().filter_map(|s| s.thread_use).reduce(ThreadUse::plus),
 	}
 }

@@ -51,7 +51,7 @@ pub const RUNS: [Column; 19] = [
 ];
 
 #[rustfmt::skip]
-pub const PROCESSES: [Column; 26] = [
+pub const PROCESSES: [Column; 27] = [
 	Column::must("process", U32),
 	Column::must("instance", U64),
 	Column::must("pid", U32),
@@ -78,6 +78,7 @@ pub const PROCESSES: [Column; 26] = [
 	Column::may("allowed_processors", U32),
 	Column::may("processor_time", I64),
 	Column::may("processor_wait", I64),
+	Column::may("storage_read", I64),
 ];
 
 #[rustfmt::skip]

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 use fathom_stream::{
-	Chunk, Clock, Counter, Decoder, Link, ProcessorUse, Record, UNKNOWN_OFFSET, link_kind,
+	Chunk, Clock, Counter, Decoder, Link, ThreadUse, Record, UNKNOWN_OFFSET, link_kind,
 	object_class,
 };
 use serde::{Deserialize, Serialize};
@@ -37,7 +37,7 @@ pub struct StreamSurvey {
 	pub root_seqs: Vec<u64>,
 	pub counted: u64,
 	/// What the kernel gave its thread from the first to the last that is known of it.
-	pub processor_use: Option<ProcessorUse>,
+	pub thread_use: Option<ThreadUse>,
 }
 
 /// A call that all ranks of a group make together.
@@ -231,7 +231,7 @@ fn is_side(stream: &StreamChunks<'_>) -> bool {
 	stream.chunks.first().is_some_and(|chunk| chunk.header.side())
 }
 
-fn processor_use(stream: &StreamChunks<'_>) -> Option<ProcessorUse> {
+fn thread_use(stream: &StreamChunks<'_>) -> Option<ThreadUse> {
 	let of_chunk = |chunk: &Chunk<'_>| [chunk.header.use_begin, chunk.header.use_seal];
 	let mut known = stream.chunks.iter().flat_map(of_chunk).flatten();
 	let first = known.next()?;
@@ -332,7 +332,7 @@ impl<'s> Pass<'s> {
 			roots: Vec::new(),
 			root_seqs: Vec::new(),
 			counted: 0,
-			processor_use: processor_use(stream),
+			thread_use: thread_use(stream),
 		};
 		Pass {
 			survey,

@@ -22,28 +22,32 @@ pub struct Clock {
 	pub realtime: u64,
 }
 
-/// What the kernel gave a thread since it began, in ns.
+/// What the kernel gave a thread since it began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct ProcessorUse {
-	/// On a processor.
+pub struct ThreadUse {
+	/// ns on a processor.
 	pub ran: u64,
-	/// Ready, and waiting for one.
+	/// ns ready, and waiting for one.
 	pub waited: u64,
+	/// Bytes from block devices or a remote file system; none: not known.
+	pub read: Option<u64>,
 }
 
-impl ProcessorUse {
+impl ThreadUse {
 	/// What came after `before`.
-	pub fn since(self, before: ProcessorUse) -> ProcessorUse {
-		ProcessorUse {
+	pub fn since(self, before: ThreadUse) -> ThreadUse {
+		ThreadUse {
 			ran: self.ran.saturating_sub(before.ran),
 			waited: self.waited.saturating_sub(before.waited),
+			read: self.read.zip(before.read).map(|(now, then)| now.saturating_sub(then)),
 		}
 	}
 
-	pub fn plus(self, other: ProcessorUse) -> ProcessorUse {
-		ProcessorUse {
+	pub fn plus(self, other: ThreadUse) -> ThreadUse {
+		ThreadUse {
 			ran: self.ran.saturating_add(other.ran),
 			waited: self.waited.saturating_add(other.waited),
+			read: self.read.zip(other.read).map(|(one, other)| one.saturating_add(other)),
 		}
 	}
 }
@@ -68,8 +72,8 @@ pub struct Header {
 	/// 0 raw ticks, 1 CLOCK_MONOTONIC, 2 faked.
 	pub clock: u8,
 	/// Of the stream's thread, at the begin of its first chunk. `None`: not known.
-	pub use_begin: Option<ProcessorUse>,
-	pub use_seal: Option<ProcessorUse>,
+	pub use_begin: Option<ThreadUse>,
+	pub use_seal: Option<ThreadUse>,
 	/// Bytes before the rows.
 	pub length: u16,
 }
@@ -145,9 +149,10 @@ impl Header {
 			monotonic: u64_at(data, at + 8),
 			realtime: u64_at(data, at + 16),
 		};
-		let processor_use = |at| {
+		let thread_use = |at, read_at| {
 			let ran = u64_at(data, at).checked_sub(1)?;
-			Some(ProcessorUse { ran, waited: u64_at(data, at + 8) })
+			let read = u64_at(data, read_at).checked_sub(1);
+			Some(ThreadUse { ran, waited: u64_at(data, at + 8), read })
 		};
 		Header {
 			length: u16_at(data, 10),
@@ -167,8 +172,8 @@ impl Header {
 			crc: u32_at(data, CRC_AT),
 			depth: u32_at(data, 136),
 			clock: data.get(140).copied().unwrap_or(0),
-			use_begin: processor_use(144),
-			use_seal: processor_use(160),
+			use_begin: thread_use(144, 176),
+			use_seal: thread_use(160, 184),
 		}
 	}
 }
@@ -198,10 +203,11 @@ impl Header {
 		put(120, &self.first_tick.to_le_bytes());
 		put(136, &self.depth.to_le_bytes());
 		put(140, &[self.clock]);
-		for (at, known) in [(144, self.use_begin), (160, self.use_seal)] {
-			let Some(ProcessorUse { ran, waited }) = known else { continue };
+		for (at, read_at, known) in [(144, 176, self.use_begin), (160, 184, self.use_seal)] {
+			let Some(ThreadUse { ran, waited, read }) = known else { continue };
 			put(at, &ran.saturating_add(1).to_le_bytes());
 			put(at + 8, &waited.to_le_bytes());
+			put(read_at, &read.map_or(0, |read| read.saturating_add(1)).to_le_bytes());
 		}
 		bytes
 	}

@@ -1,8 +1,8 @@
-//! On which processors a process may run, and what its threads got of them.
+//! On which processors a process may run, and what its threads got of them and of storage.
 #![allow(clippy::unwrap_used)]
 
 use fathom_stream::{
-	ChunkWriter, Decoder, Header, Item, ProcessRecord, ProcessorUse, Record, sealed_chunk,
+	ChunkWriter, Decoder, Header, Item, ProcessRecord, ThreadUse, Record, sealed_chunk,
 };
 
 fn record<'a>(allowed: &'a [u8], quota: u32) -> ProcessRecord<'a> {
@@ -25,9 +25,9 @@ fn record<'a>(allowed: &'a [u8], quota: u32) -> ProcessRecord<'a> {
 
 #[test]
 fn what_was_written_comes_back() {
-	let known = |ran, waited| Some(ProcessorUse { ran, waited });
-	for use_begin in [None, known(0, 0), known(7, 1 << 60)] {
-		for use_seal in [None, known(0, 9)] {
+	let known = |ran, waited, read| Some(ThreadUse { ran, waited, read });
+	for use_begin in [None, known(0, 0, None), known(7, 1 << 60, Some(1 << 50))] {
+		for use_seal in [None, known(0, 9, Some(0))] {
 			let written = Header { use_begin, use_seal, ..Header::default() };
 			let mut chunk = ChunkWriter::new(&written);
 			chunk.process(&record(&[0b0001_0011, 0, 1], 3));
@@ -47,8 +47,8 @@ fn what_was_written_comes_back() {
 
 #[test]
 fn what_changes_at_the_seal_makes_no_other_chunk() {
-	let sealed = Header { use_seal: Some(ProcessorUse::default()), ..Header::default() };
+	let sealed = Header { use_seal: Some(ThreadUse::default()), ..Header::default() };
 	assert!(sealed.same_chunk(&Header::default()));
-	let begun = Header { use_begin: Some(ProcessorUse::default()), ..Header::default() };
+	let begun = Header { use_begin: Some(ThreadUse::default()), ..Header::default() };
 	assert!(!begun.same_chunk(&Header::default()));
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-use fathom_stream::ProcessorUse;
+use fathom_stream::ThreadUse;
 
 use super::Tables;
 use crate::define::Identity;
@@ -24,9 +24,9 @@ impl Tables<'_> {
 			facts.iter().map(|f| u32::try_from(get(f)).unwrap_or(u32::MAX)).collect::<Vec<u32>>()
 		};
 		let signed = |value: Option<u32>| value.and_then(|value| i32::try_from(value).ok());
-		let processor_use = |get: fn(ProcessorUse) -> u64| {
-			let ns = |f: &ProcessFacts| i64::try_from(get(f.processor_use?)).ok();
-			facts.iter().map(ns).collect::<Vec<Option<i64>>>()
+		let thread_use = |get: fn(ThreadUse) -> Option<u64>| {
+			let known = |f: &ProcessFacts| i64::try_from(get(f.thread_use?)?).ok();
+			facts.iter().map(known).collect::<Vec<Option<i64>>>()
 		};
 		Table::default()
 			.u32("process", rows.iter().map(|row| row.process).collect())
@@ -56,8 +56,9 @@ impl Tables<'_> {
 				"allowed_processors",
 				identities.iter().map(|of| of.allowed_processors).collect(),
 			)
-			.i64_or("processor_time", processor_use(|known| known.ran))
-			.i64_or("processor_wait", processor_use(|known| known.waited))
+			.i64_or("processor_time", thread_use(|known| Some(known.ran)))
+			.i64_or("processor_wait", thread_use(|known| Some(known.waited)))
+			.i64_or("storage_read", thread_use(|known| known.read))
 			.write(self.folder, "processes")
 	}
 
