@@ -32,7 +32,7 @@ struct config {
 	char program[256];                 /* base name */
 	uint64_t start_ticks, ready_ticks; /* the constructor's beginning and end */
 	uint64_t start_ns;                 /* the same beginning, by CLOCK_MONOTONIC */
-	struct thread_use start_use;    /* of the main thread, then */
+	struct thread_use start_use;       /* of the main thread, then */
 };
 
 /* Bits of a gate: docs/control-page.md. */

@@ -6,7 +6,7 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use fathom_stream::{
-	Call, Chunk, CounterData, Decoder, Item, ThreadUse, Record, Segment, Unfinished, chunks,
+	Call, Chunk, CounterData, Decoder, Item, Record, Segment, ThreadUse, Unfinished, chunks,
 };
 use serde_json::{Map, Value, json};
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 use fathom_stream::{
-	Chunk, Clock, Counter, Decoder, Link, ThreadUse, Record, UNKNOWN_OFFSET, link_kind,
+	Chunk, Clock, Counter, Decoder, Link, Record, ThreadUse, UNKNOWN_OFFSET, link_kind,
 	object_class,
 };
 use serde::{Deserialize, Serialize};

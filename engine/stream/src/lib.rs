@@ -15,7 +15,7 @@ mod seal;
 
 pub use bytes::Cursor;
 pub use chunk::{
-	Chunk, Chunks, Clock, HEADER, Header, ThreadUse, Segment, Skip, chunks, find_chunk,
+	Chunk, Chunks, Clock, HEADER, Header, Segment, Skip, ThreadUse, chunks, find_chunk,
 	sealed_chunk,
 };
 pub use error::{Damage, Reason};

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use fathom_stream::{
-	ChunkWriter, Decoder, Header, Item, ProcessRecord, ThreadUse, Record, sealed_chunk,
+	ChunkWriter, Decoder, Header, Item, ProcessRecord, Record, ThreadUse, sealed_chunk,
 };
 
 fn record<'a>(allowed: &'a [u8], quota: u32) -> ProcessRecord<'a> {
