@@ -1,6 +1,6 @@
 -- title:  Compression takes the time, not the storage
 -- layer:  hdf5
--- limit:  HDF5's own time in reads, writes and closes of a file with filtered datasets is more than what is below it
+-- limit:  HDF5's own time in reads, writes, flushes and closes of a file with filtered datasets is more than what is below it
 -- says:   {path}: HDF5 itself took {seconds:seconds} of the slowest process with {filters} of {asked:size}; the storage took {below:seconds}
 -- lost:   HDF5's own time, less what the same bytes take without a filter. That is a copy at 1 GB/s, and what the filter saved at the
 --   store's rate
@@ -52,7 +52,7 @@ select
 	arg_max(below, seconds) as below,
 	arg_max(asked, seconds)::hugeint as asked,
 	max(lost) as lost,
-	'a quicker filter, a lower level (H5Pset_deflate 1), or none where the store has room; chunks that are written as a whole' as fix,
+	'a quicker filter, a lower level[hdf5:  (H5Pset_deflate 1)][netcdf:  (nc_def_var_deflate 1)], or none where the store has room; chunks that are written as a whole' as fix,
 	coalesce(any_value(calls), []) as calls
 from process left join example using (path)
 where seconds > below and lost > 0

@@ -97,6 +97,25 @@ static void sync_every(const char *path, int writes)
 	MUST(close(fd) == 0);
 }
 
+/* The same, by how it is open. */
+static void sync_by_open(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_DSYNC, 0600);
+
+	MUST(fd >= 0);
+	append(fd, 300l * 64 * KIB, 64 * KIB);
+	MUST(close(fd) == 0);
+}
+
+static void sync_at_end(const char *path)
+{
+	int fd = make(path);
+
+	append(fd, 300l * 64 * KIB, 64 * KIB);
+	MUST(fdatasync(fd) == 0);
+	MUST(close(fd) == 0);
+}
+
 static void sync_each(const char *path)
 {
 	sync_every(path, 1);
@@ -476,6 +495,8 @@ static const struct {
 	{"small-only", small_only},
 	{"reopen", reopen},
 	{"open-once", open_once},
+	{"sync-by-open", sync_by_open},
+	{"sync-at-end", sync_at_end},
 	{"sync-each", sync_each},
 	{"sync-once", sync_once},
 	{"look-again", look_again},

@@ -150,13 +150,20 @@ select
 	least(greatest(0, waiting - communicated), rest) as waited_outside
 from told;
 
--- Files whose syncs have no seconds of their own, as in logs of Darshan: those are in its writes', of which there are at most four for a sync.
+-- Files that are open with O_SYNC or O_DSYNC: each of their writes is a sync too.
+create or replace macro synced_by_open() as table
+select distinct file from objects where class = 'descriptor' and flags & 4096 <> 0 and flags & 3 <> 0 and file is not null;
+
+-- Files whose syncs have no seconds of their own: those are in their writes'. So it is where each write is a sync, and in logs of Darshan, of
+-- which there are at most four for a sync.
 create or replace macro account_silent() as table
 select file
 from counters
 where kind in ('sync', 'write') and is_system(layer) and file is not null
 group by file
-having sum(time) filter (kind = 'sync') = 0 and 4 * sum(calls) filter (kind = 'sync') >= sum(calls) filter (kind = 'write');
+having sum(time) filter (kind = 'sync') = 0 and 4 * sum(calls) filter (kind = 'sync') >= sum(calls) filter (kind = 'write')
+union
+from synced_by_open();
 
 -- What a byte costs in this run: large accesses to files that one process has at a time, the quicker quarter of what processes saw. Columns:
 -- directory, kind, per_byte (seconds), n (accesses).
@@ -167,7 +174,7 @@ from (
 		p.directory, a.kind, a.process, sum(a.n) as n,
 		exp(sum(a.log_time) / sum(a.n)) / 1e9 / (sum(a.bytes) / sum(a.n)::double) as each
 	from accesses() as a join places() as p using (file)
-	where a.bin >= 18 and a.file not in (from shared_files())
+	where a.bin >= 18 and a.file not in (from shared_files()) and (a.kind = 'read' or a.file not in (from account_silent()))
 	group by all
 )
 group by directory, kind;
@@ -365,7 +372,7 @@ where b.processors > 0
 group by process
 having max(b.ranks / b.processors) > 1 and any_value(r.waited) >= 0.1;
 
--- Files that have datasets with a filter: closing them compresses what is left.
+-- Files that have datasets with a filter: to close or flush them compresses what is left.
 create or replace macro account_filtered() as table
 select distinct file
 from hints_in_force
@@ -419,7 +426,7 @@ cells as (
 	select
 		process,
 		unnest(['waiting', 'exchange', case
-			when kind = 'close' and file in (from account_filtered()) then 'library'
+			when kind in ('close', 'sync') and file in (from account_filtered()) then 'library'
 			when kind in ('open', 'close', 'meta', 'dir') then 'names'
 			when kind = 'sync' then 'sync'
 			when collective and not is_talk_known then 'exchange'
