@@ -1,10 +1,10 @@
 -- State that is saved again and again, as checkpoints are. Files are made, written once from their start to their end, and closed; then others, or the
--- same anew. Told by calls, never by names. From calls recorded in full; times in ns.
+-- same anew. Told by calls; what is in a name says nothing, how many numbers does. From calls recorded in full; times in ns.
 
 -- Each time that a file was made and written as a whole, by however many processes. It lasts from the call that made or emptied it to the next such
--- call. Columns: file, place (as places()), number (of this file's), began, ended (of the last call on it), until, bytes, main (longest time that a
--- process's main thread spent in calls on it), process (that one), writers (processes), layer (of the outermost write), emptied (it had been written
--- before, and was written over), renamed, synced, synced_first (after the last write and before it was renamed).
+-- call. Columns: file, name (the last one that it got), place (as places()), number (of this file's), began, ended (of the last call on it), until,
+-- bytes, main (longest time that a process's main thread spent in calls on it), process (that one), writers (processes), layer (of the outermost
+-- write), emptied (it had been written before, and was written over), renamed, synced, synced_first (after the last write and before it was renamed).
 create or replace macro saves() as table
 with rename as (
 	select o.name, c.start, a.text as target
@@ -34,7 +34,7 @@ span as (
 ),
 each as (
 	select
-		s.place, s.file, s.number, s.began, s.until, c.id, c.process, c.layer, c.op, c.kind, c.start, c.duration, c.bytes, c.file_offset,
+		s.place, s.file, s.name, s.number, s.began, s.until, c.id, c.process, c.layer, c.op, c.kind, c.start, c.duration, c.bytes, c.file_offset,
 		is_outermost_call(c.depth, c.parent) as own, c.thread = p.pid as is_main, is_system(c.layer) and c.error = 0 as moves
 	from span as s join calls as c on c.file = s.file and c.start >= s.began and c.start < s.until join processes as p using (process)
 	where c.layer not in ('fathom', 'user', 'threads', 'mpi', 'server', 'disk')
@@ -46,7 +46,7 @@ main as (
 ),
 whole as (
 	select
-		place, file, number, any_value(began) as began, max(start + duration) as ended, any_value(until) as until,
+		place, file, any_value(name) as name, number, any_value(began) as began, max(start + duration) as ended, any_value(until) as until,
 		sum(bytes) filter (moves and kind = 'write') as bytes,
 		min(file_offset) filter (moves and kind = 'write') as lowest,
 		max(file_offset + bytes) filter (moves and kind = 'write') as highest,
@@ -61,12 +61,13 @@ whole as (
 ),
 -- By name: a file system may give a file that is made the number of one that was just replaced.
 renamed as (
-	select s.file, s.number, min(r.start) as renamed_at, any_value(coalesce(p.place, r.target)) as place
+	select s.file, s.number, min(r.start) as renamed_at, any_value(coalesce(p.place, r.target)) as place,
+		any_value(r.target) as target
 	from span as s join rename as r on r.name = s.name and r.start >= s.began and r.start < s.until left join places() as p on p.path = r.target
 	group by s.file, s.number
 )
 select
-	coalesce(r.place, w.place) as place, w.file, w.number, w.began, greatest(w.ended, r.renamed_at) as ended, w.until, w.bytes,
+	coalesce(r.place, w.place) as place, w.file, coalesce(r.target, w.name) as name, w.number, w.began, greatest(w.ended, r.renamed_at) as ended, w.until, w.bytes,
 	coalesce(m.main, 0) as main, m.process, w.writers, w.layer, w.worst,
 	coalesce(not lag(r.renamed_at is not null) over (partition by w.file order by w.number), false) as emptied,
 	r.renamed_at is not null as renamed, coalesce(w.last_sync >= w.written, false) as synced,
@@ -93,14 +94,30 @@ select
 from cut;
 
 -- State that was saved twice and more, a MiB and more each time: smaller is no large state. Half of the rounds and more have as many files as one
--- another, and lie further apart than three times what lies between two files of one: others are files that come one by one, with pauses of any length
--- between them. Of each place. `stall`: the main thread that spent most in
+-- another, and lie further apart than three times what lies between two files of one. Rounds of several files have names with two numbers, or names that
+-- come again: others are files that come one by one, with pauses of any length between them. Of each place. `stall`: the main thread that spent most in
 -- it, of all rounds; `others`: the longest that another process waited meanwhile in pipes, sockets or collective calls (null: no such call was
 -- recorded). Counts of files: renamed, synced, synced_first, emptied.
 -- Columns: place, layer, writers (most of a round), rounds, files, bytes (of a round), stall, others, stripes (servers that the files of a round have
 -- together; null: not known), saves (of files), and those, cell_files, calls.
 create or replace macro checkpoints() as table
 with save as materialized (from save_rounds()),
+-- How many of the numbers in the names differ from file to file.
+numbered as (
+	select place, count(*) as numbers
+	from (
+		select place, nth
+		from (select place, regexp_extract_all(name, '[0-9]+') as words, unnest(range(len(words))) as nth from save)
+		group by place, nth
+		having count(distinct words[nth + 1]) > 1
+	)
+	group by place
+),
+again as (
+	select distinct place from save where number > 1 or emptied
+	union
+	select place from save group by place, name having count(*) > 1
+),
 round as (
 	select
 		place, round, count(*) as files, sum(bytes) as bytes, min(began) as began, max(ended) as ended,
@@ -110,9 +127,10 @@ round as (
 ),
 large as (
 	select place, count(*) as rounds, avg(files) as files, avg(bytes) as bytes
-	from (select *, count(*) over (partition by place, files) as alike from round)
+	from (select *, count(*) over (partition by place, files) as alike from round) left join numbered using (place)
 	group by place
 	having count(*) > 1 and avg(bytes) >= 1048576 and 2 * max(alike) >= count(*) and coalesce(min(apart) > 3 * max(within), true)
+		and (median(files) = 1 or any_value(numbers) > 1 or place in (from again))
 ),
 writer as (
 	select place, max(writers) as writers, max(stall) as stall
