@@ -11,11 +11,10 @@
 -- seen:   Linux, Documentation/filesystems/proc.rst (read_bytes); Gregg, Systems Performance, 2nd edition, 8.3
 with own as (
 	select
-		p.process, p.node, p.storage_read, p.stop - p.start as lasted, any_value(a.place) as path, a.file, sum(a.bytes) as bytes,
+		p.process, p.node, p.storage_read, p.stop - p.start as lasted, any_value(q.place) as path, a.file, sum(a.bytes) as bytes,
 		sum(a.time) as time, max_by(a.worst, a.longest, 8) as worst
-	from (select x.*, q.place from accesses() as x join places() as q using (file) where x.kind = 'read' and x.own) as a
-		join processes as p using (process)
-	where p.storage_read >= 1048576
+	from accesses() as a join places() as q using (file) join processes as p using (process)
+	where a.kind = 'read' and a.layer = 'posix' and p.storage_read >= 1048576
 	group by p.process, p.node, p.storage_read, p.stop, p.start, a.file
 ),
 process as (

@@ -5,7 +5,8 @@
 -- lost:   HDF5's own time, less what the same bytes take without a filter. That is a copy at 1 GB/s, and what the filter saved at the
 --   store's rate
 -- sure:   0.6
--- fix:    {fix}
+-- fix:    a quicker filter, a lower level[hdf5:  (H5Pset_deflate 1)][netcdf:  (nc_def_var_deflate 1)], or none where the
+--   store has room. Chunks that are written as a whole
 -- needs:  counters
 -- causes: library
 -- seen:   h5py users' reports; HDF5 User's Guide, filters
@@ -52,7 +53,6 @@ select
 	arg_max(below, seconds) as below,
 	arg_max(asked, seconds)::hugeint as asked,
 	max(lost) as lost,
-	'a quicker filter, a lower level[hdf5:  (H5Pset_deflate 1)][netcdf:  (nc_def_var_deflate 1)], or none where the store has room; chunks that are written as a whole' as fix,
 	coalesce(any_value(calls), []) as calls
 from process left join example using (path)
 where seconds > below and lost > 0

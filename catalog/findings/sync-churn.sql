@@ -37,7 +37,8 @@ spent as (
 ),
 process as (
 	select
-		directory, process, list_distinct(list(path)) as paths, list(file) as files, bool_or(by_open) as by_open, sum(syncs) as syncs, sum(writes) as writes, sum(bytes) as bytes,
+		directory, process, list_distinct(list(path)) as paths, list(file) as files, bool_or(by_open) as by_open,
+		sum(syncs) as syncs, sum(writes) as writes, sum(bytes) as bytes,
 		sum(seconds) as seconds, bool_or(silent) as silent,
 		sum(greatest(0, seconds - if(syncs >= 8, greatest(longest, seconds / syncs), 0) - bytes * coalesce(r.per_byte, 0)))
 			- coalesce(max(longest) filter (syncs < 8), 0) as lost

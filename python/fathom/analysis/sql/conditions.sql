@@ -36,6 +36,10 @@ create or replace macro is_outermost_call(depth, parent) as
 create or replace macro is_communication(of_layer, of_op) as
 (of_layer, of_op) in (select (ops.layer, ops.op) from ops where ops.kind = 'comm');
 
+-- Does this function of an I/O library open a file? Others open what is in it.
+create or replace macro is_file_open(op) as
+regexp_matches(op, '^(MPI_File_open|H5F(create|open)|nc(mpi)?_*(create|open)(_par)?)$');
+
 -- Of files: neither what processes tell each other by, which waits, nor what the kernel makes up. Where files are not known, all are.
 create or replace macro is_file(kind, path, file_system) as
 (
