@@ -1,5 +1,5 @@
-"""Each system call on files that the engine makes fails once: it ends with one line, or says in `marks` what is not in the
-tables, or does the same as ever. What it does next, without a fault, is right."""
+"""Each system call on files that the engine or a reader makes fails once: it ends with one line, or says in `marks` what is
+not in the tables, or does the same as ever. What it does next, without a fault, is right."""
 
 from __future__ import annotations
 
@@ -44,6 +44,22 @@ COMMANDS: dict[str, tuple[Callable[[Path], None], tuple[str, ...], tuple[str, ..
 }
 
 
+def shown_run(place: Path) -> None:
+    packed_run(place)
+    subprocess.run([*FATHOM, "show", "w.fathom"], cwd=place, check=True, capture_output=True)
+
+
+FATHOM = (paths.PYTHON, "-m", "fathom")
+#: The same of readers: words, what they make, and every so many-th fault in the long test. `report` is long.
+READERS = {
+    "show": (("show", "w.fathom"), "", 1),
+    "query": (("query", "w.fathom", "--sql", "select count(*) from calls"), "", 5),
+    "export": (("export", "w.fathom", "--to", "csv", "-o", "x"), "x", 5),
+    "report": (("report", "w.fathom", "-o", "x.html"), "", 50),
+}
+LONG = [pytest.param(name, True, marks=pytest.mark.full) for name in READERS]
+
+
 def says_it(place: Path) -> bool:
     table = place / "w.fathom" / "tables" / "marks.parquet"
     kinds = pq.read_table(table)["kind"].to_pylist() if table.exists() else []
@@ -83,4 +99,16 @@ def test_a_call_that_fails_is_no_data(name: str, share: int, tmp_path: Path) -> 
     prepare(tmp_path / "place")
     files = faults.below(*folders, but=(".pack.lock", "packed"))
     bad = list(faults.sweep(faults.Case(tmp_path / "place", words, files), says_it, share))
+    assert not bad, "\n".join(bad)
+
+
+@pytest.mark.parametrize(("name", "long"), [*((name, False) for name in list(READERS)[:-1]), *LONG])
+def test_a_call_of_a_reader_that_fails_is_no_data(name: str, long: bool, tmp_path: Path) -> None:
+    needs.require(["strace"])
+    place = tmp_path / "place"
+    shown_run(place)
+    words, made, share = READERS[name]
+    files = faults.below(*([made] if made else []))
+    case = faults.Case(place, (*FATHOM, *words), files, inside=True, made=made)
+    bad = list(faults.sweep(case, lambda _: False, share if long else 61 * share))
     assert not bad, "\n".join(bad)

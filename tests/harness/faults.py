@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
@@ -11,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.injected import Fault, injecting
+from harness.injected import Fault
 
 #: How calls on files fail that need not: a file is not there in no other way than ENOENT.
 READS = ("EIO", "EACCES", "EMFILE")
@@ -66,6 +65,10 @@ class Case:
     words: tuple[str, ...]
     #: Files below `place` that say the result, by name.
     files: Callable[[Path], dict[str, bytes]]
+    #: Calls on what is in the place alone: what a Python needs to begin with is not the command's.
+    inside: bool = False
+    #: What it makes, and refuses to make over; in the place.
+    made: str = ""
 
     @property
     def template(self) -> Path:
@@ -93,14 +96,22 @@ class Case:
         lines = tuple(done.stderr.splitlines())
         return Result(done.returncode, done.stdout, lines, self.files(self.place))
 
+    def strace(self, *options: str) -> list[str]:
+        paths = [self.place, *sorted(self.place.rglob("*"))] if self.inside else []
+        named = [word for path in paths for word in ("-P", str(path))]
+        return ["strace", "-f", "-qq", *options, *named]
 
-def below(*folders: str, but: tuple[str, ...] = ()) -> Callable[[Path], dict[str, bytes]]:
-    """All files in these folders of the place."""
+
+def below(*names: str, but: tuple[str, ...] = ()) -> Callable[[Path], dict[str, bytes]]:
+    """These files of the place, and all in these folders."""
 
     def read(place: Path) -> dict[str, bytes]:
-        files = (path for name in folders for path in (place / name).rglob("*") if path.is_file())
+        paths = (path for name in names for path in (place / name, *(place / name).rglob("*")))
+        files = (path for path in paths if path.is_file())
         return {
-            str(path.relative_to(place)): path.read_bytes() for path in files if path.name not in but
+            str(path.relative_to(place)): path.read_bytes()
+            for path in files
+            if path.name not in but
         }
 
     return read
@@ -111,7 +122,7 @@ def possible(case: Case) -> list[Fault]:
     case.restore()
     log = case.place.with_name("strace.log")
     calls = ",".join(ERRORS)
-    case.run("strace", "-f", "-qq", "-o", str(log), "-e", f"trace=?{calls.replace(',', ',?')}")
+    case.run(*case.strace("-o", str(log), "-e", f"trace=?{calls.replace(',', ',?')}"))
     counts: dict[tuple[str, str], int] = defaultdict(int)
     faults: dict[Fault, None] = {}
     begun = False
@@ -132,7 +143,8 @@ def wrong(case: Case, fault: Fault, right: Result, said: Callable[[Path], bool])
     """What the command leaves after this fault that it must not. `said`: does what it left say that something is not
     in it?"""
     case.restore()
-    failed = case.run(*injecting(fault, "-f"))
+    inject = f"inject={fault.call}:error={fault.error}:when={fault.ordinal}"
+    failed = case.run(*case.strace("-o", "/dev/null", "-e", f"trace={fault.call}", "-e", inject))
     if failed.status == 127 and "loading shared libraries" in failed.errors[0]:
         return None  # of another thread than the one that makes this call in the engine
     if failed.status == 0:
@@ -140,6 +152,8 @@ def wrong(case: Case, fault: Fault, right: Result, said: Callable[[Path], bool])
             return f"{fault}: status 0, other result, {differing(failed, right)}"
     elif failed.status < 0 or failed.status > 3 or not is_one_line(failed, fault):
         return f"{fault}: status {failed.status}, {list(failed.errors)}"
+    if failed.status == 0 and case.made:
+        (case.place / case.made).unlink()
     again = case.run()
     if again.status != 0 or again.files != right.files:
         return f"{fault}: the next one is wrong: {again.status}, {differing(again, right)}"
@@ -170,4 +184,4 @@ def sweep(case: Case, said: Callable[[Path], bool], share: int = 1) -> Iterator[
         line = wrong(case, fault, right, said)
         if line:
             yield line
-    print(f"{len(chosen)} of {len(faults)} faults of {os.path.basename(case.words[0])} {case.words[1]}")
+    print(f"{len(chosen)} of {len(faults)} faults of {' '.join(case.words)}")
