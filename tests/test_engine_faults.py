@@ -1,5 +1,5 @@
-"""Each system call on files that the engine or a reader makes fails once: it ends with one line, or says in `marks` what is
-not in the tables, or does the same as ever. What it does next, without a fault, is right."""
+"""Each system call on files that the engine or a reader makes fails once: it ends with one line, or says in `marks`
+what is not in the tables, or does the same as ever. What it does next, without a fault, is right."""
 
 from __future__ import annotations
 
