@@ -39,6 +39,8 @@ class Disk:
         _, call, words = match.groups()
         opened = [path for path in DESCRIPTOR.findall(words) if path.startswith(str(self.place))]
         named = [os.path.join(self._base(words), text) for text in TEXT.findall(words)]
+        if named and not named[-1].startswith(f"{self.place}/"):
+            return
         if call == "openat" and ("O_CREAT" in words or "O_TRUNC" in words):
             self._made(named[0])
             self.files.add(named[0])
@@ -106,22 +108,26 @@ def cut_off(case: Case, call: str, ordinal: int) -> None:
             os.truncate(path, 0)
 
 
-def outlives(case: Case) -> list[str]:
-    """What a power cut may spoil: a line for each write out of order, and for each moment after which the next
-    command does not give the same."""
-    case.keep()
+def misordered(case: Case) -> list[str]:
+    """A line for each of its writes that is out of order, or not on the disk at its end."""
+    disk, _ = traced(case)
+    left = sorted(disk.files | disk.folders)
+    return [*disk.wrong, *([f"not synced at the end: {left}"] if left else [])]
+
+
+def spoiled(case: Case) -> list[str]:
+    """A line for each moment after which, with the power gone, the next command does not give the same."""
+    case.restore()
     right = case.run()
     assert right.status == 0, right
-    disk, calls = traced(case)
-    wrong = disk.wrong
-    if disk.files or disk.folders:
-        wrong.append(f"not synced at the end: {sorted(disk.files | disk.folders)}")
+    _, calls = traced(case)
     counts: dict[tuple[str, str], int] = {}
     points = set()
     for thread, call in calls:
         counts[thread, call] = counts.get((thread, call), 0) + 1
         if call != "openat":
             points.add((call, counts[thread, call]))
+    wrong = []
     for call, ordinal in sorted(points):
         cut_off(case, call, ordinal)
         again = case.run()
