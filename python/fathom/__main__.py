@@ -108,12 +108,16 @@ def main(words: Sequence[str] | None = None) -> int:
         if not error.reported:
             print(f"fathom: {error}", file=sys.stderr)
         return error.status
-    except PermissionError as error:
-        print(f"fathom: {printable(error.filename)}: {error.strerror}", file=sys.stderr)
-        return FathomError.status
     except BrokenPipeError:  # `fathom query … | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except (
+        OSError
+    ) as error:  # of a file that no command expects to fail, as a disk that cannot be read
+        where = [] if error.filename is None else [printable(error.filename)]
+        why = error.strerror or printable(str(error))
+        print(": ".join(["fathom", *where, why]), file=sys.stderr)
+        return FathomError.status
     except KeyboardInterrupt:
         return 130
     except RuntimeError as error:

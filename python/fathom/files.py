@@ -14,8 +14,9 @@ from pathlib import Path
 @contextlib.contextmanager
 def replacing(path: Path, folder: bool = False) -> Iterator[Path]:
     """A name beside `path` to write to, an empty directory if `folder`. At the end it is moved to `path`, so that a
-    reader sees a whole file or the one before; after an error it is removed. No other node, process or thread has this
-    name. Errors: OSError, also those that a file system reports only when data reach its disk."""
+    reader sees a whole file or the one before, after a power cut too; after an error it is removed. No other node,
+    process or thread has this name. Errors: OSError, also those that a file system reports only when data reach its
+    disk."""
     writer = f"{socket.gethostname()}.{os.getpid()}.{threading.get_native_id()}"
     partial = path.with_name(f".{path.name}.{writer}")
     _remove(partial)
@@ -41,17 +42,27 @@ def replace_text(path: Path, text: str) -> None:
 
 
 def _sync(partial: Path) -> None:
-    for file in [partial] if partial.is_file() else filter(Path.is_file, partial.rglob("*")):
-        handle = os.open(file, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+    for path in (*partial.rglob("*"), partial):
+        if path.is_file() or path.is_dir():
+            _sync_one(path)
+
+
+def _sync_one(path: Path) -> None:
+    """A file's data, or the names in a directory; there are file systems that cannot be asked for the latter."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno != errno.EINVAL or not path.is_dir():
+            raise
+    finally:
+        os.close(handle)
 
 
 def _move(partial: Path, path: Path) -> None:
     if not partial.is_dir() or not path.is_dir():
         partial.replace(path)
+        _sync_one(path.parent)
         return
     old = path.with_name(f"{partial.name}.old")
     path.rename(old)
@@ -60,6 +71,7 @@ def _move(partial: Path, path: Path) -> None:
     except OSError:
         old.rename(path)
         raise
+    _sync_one(path.parent)
     shutil.rmtree(old)
 
 

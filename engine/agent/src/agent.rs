@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use fathom_sink::random;
+use fathom_sink::{is_directory, random};
 use fathom_stream::Clock;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -54,7 +54,7 @@ pub struct Settings {
 /// Ends at once where the node has an agent already.
 pub fn run(settings: &Settings) -> Result<(), AgentError> {
 	let rings = File::open(&settings.ring).at(&settings.ring)?;
-	if !settings.locked && rings.try_lock().is_err() {
+	if !settings.locked && !fathom_pack::try_lock(&rings).at(&settings.ring)? {
 		return Ok(());
 	}
 	let streams = if settings.sink.is_some() { &settings.ring.join("sink") } else { &settings.run };
@@ -157,7 +157,8 @@ impl<'s> Agent<'s> {
 			self.look();
 			self.sample_if_due();
 			self.steer(Critical::look_if_due);
-			let needed = self.settings.ring.is_dir() // else the run was closed, as `fathom detach` does
+			// Without its directory the run was closed, as `fathom detach` does.
+			let needed = is_directory(&self.settings.ring).unwrap_or(true)
 				&& (self.starter
 					|| self.watched.as_ref().is_some_and(Watched::alive)
 					|| (!self.settings.leave && !self.rings.processes.is_empty()));
@@ -196,12 +197,13 @@ impl<'s> Agent<'s> {
 
 	/// Brings in what dead processes left.
 	fn look(&mut self) {
-		let settings = self.settings;
-		if !self.rings.scan() {
-			return;
-		}
+		let (run, ring) = (&self.settings.run, &self.settings.ring);
 		// Tried again at the next look: a full disk may have room then. Said once.
-		let done = fathom_pack::recover(&settings.run, &settings.ring);
+		let done = match self.rings.scan() {
+			Ok(true) => fathom_pack::recover(run, ring).map(|_| ()).map_err(AgentError::from),
+			Ok(false) => Ok(()),
+			Err(error) => Err(error).at(ring),
+		};
 		if let (Err(error), false) = (&done, self.failing) {
 			eprintln!("a dead process's ring cannot be brought in: {error}");
 		}
@@ -310,6 +312,8 @@ fn own_cost(recorder: &Recorder, values: &mut Values) {
 	let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
 	let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
 	let kib = resident.and_then(|text| text.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok());
-	values.add("agent.memory", BYTES, kib.unwrap_or(0) * 1024);
+	if let Some(kib) = kib {
+		values.add("agent.memory", BYTES, kib * 1024);
+	}
 	values.add("agent.bytes", BYTES, recorder.written);
 }

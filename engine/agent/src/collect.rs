@@ -10,7 +10,9 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fathom_sink::{good_name, open_or_create, write_new};
+use fathom_sink::{
+	IfThere, good_name, make_directories, open_or_create, replace_bytes, sync_below,
+};
 
 use crate::coordinator;
 use crate::critical_path::CriticalPath;
@@ -63,7 +65,7 @@ struct Shared {
 /// Takes connections until all nodes asked for are whole.
 pub fn collect(listener: &TcpListener, settings: Collector) -> Result<(), AgentError> {
 	let streams = settings.run.join("streams");
-	fs::create_dir_all(&streams).at(&streams)?;
+	make_directories(&streams).at(&streams)?;
 	let wanted = settings.nodes;
 	let shared = Arc::new(Shared {
 		settings,
@@ -138,7 +140,7 @@ impl Connection<'_> {
 			return Ok(Outcome::Left);
 		}
 		let folder = self.shared.settings.run.join("streams").join(&node);
-		fs::create_dir_all(&folder)?;
+		make_directories(&folder)?;
 		note(&folder, "state=open\n")?;
 		let have = node_files::all(&folder)?;
 		frame::write(&mut self.stream, &Message::Have(have))?;
@@ -149,6 +151,9 @@ impl Connection<'_> {
 				Message::Alive => {}
 				Message::Whole(expected) => {
 					let wrong = differing(&folder, &expected)?;
+					if wrong.is_empty() {
+						sync_below(&folder)?; // the node may remove its own once it hears this
+					}
 					frame::write(&mut self.stream, &Message::Checked(wrong.clone()))?;
 					let (files, bytes) = (expected.len(), expected.iter().map(|f| f.size).sum());
 					if wrong.is_empty() {
@@ -206,17 +211,20 @@ impl Connection<'_> {
 	/// A node's run.json is the run's too, unless another's is there.
 	fn replace(&self, folder: &Path, name: &str, bytes: &[u8]) -> Result<(), FrameError> {
 		check_name(name)?;
-		write_whole(&folder.join(name), bytes)?;
-		let own = self.shared.settings.run.join("run.json");
-		if name == "run.json" && (!own.exists() || run_id(&own) == run_id(&folder.join(name))) {
-			write_whole(&own, bytes)?;
+		replace_bytes(&folder.join(name), bytes)?;
+		if name == "run.json" {
+			let own = self.shared.settings.run.join(name);
+			let there = fs::read(&own).if_there()?;
+			if there.is_none_or(|there| run_id(&there) == run_id(bytes)) {
+				replace_bytes(&own, bytes)?;
+			}
 		}
 		Ok(())
 	}
 }
 
-fn run_id(path: &Path) -> Option<String> {
-	let json: serde_json::Value = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
+fn run_id(manifest: &[u8]) -> Option<String> {
+	let json: serde_json::Value = serde_json::from_slice(manifest).ok()?;
 	Some(json.get("id")?.as_str()?.to_owned())
 }
 
@@ -242,16 +250,9 @@ fn append(folder: &Path, name: &str, offset: u64, bytes: &[u8]) -> Result<(), Fr
 	Ok(file.write_all(bytes)?)
 }
 
-/// Made aside and moved over: a reader finds the old file or the new one.
-fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-	let temporary = path.with_extension("tmp");
-	write_new(&temporary, bytes)?;
-	fs::rename(temporary, path)
-}
-
 /// What readers are told of this node: `state=open` while its agent has not said that it was all.
 fn note(folder: &Path, text: &str) -> std::io::Result<()> {
-	write_whole(&folder.join(node_files::NOTE), text.as_bytes())
+	replace_bytes(&folder.join(node_files::NOTE), text.as_bytes())
 }
 
 fn differing(folder: &Path, expected: &[FileState]) -> std::io::Result<Vec<String>> {

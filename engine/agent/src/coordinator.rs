@@ -93,7 +93,7 @@ impl Coordinator {
 				Err(error) => self.lose(&error.to_string()),
 			}
 		}
-		while !run_value(&self.run, "launcher").is_empty() {
+		while !run_value(&self.run, "launcher").at(&self.run)?.is_empty() {
 			let next = self.run.join(format!("judge.{}", self.lost + 1));
 			if let Some(critical_path) = self.become_host(&next)? {
 				return Ok(Role::Host(critical_path));
@@ -121,7 +121,8 @@ impl Coordinator {
 		let hosts = own_addresses().into_iter().map(|host| format!("{host}:{port} "));
 		file.write_all(format!("{}{key}\n", hosts.collect::<String>()).as_bytes()).at(path)?;
 		let critical_path = Arc::new(Mutex::new(CriticalPath::default()));
-		let (shared, job) = (Arc::clone(&critical_path), run_value(&self.run, "job"));
+		let (shared, job) =
+			(Arc::clone(&critical_path), run_value(&self.run, "job").at(&self.run)?);
 		thread::spawn(move || listen(&listener, &shared, &key, &job));
 		Ok(Some(critical_path))
 	}
@@ -143,7 +144,7 @@ impl Coordinator {
 		stream.set_nodelay(true)?;
 		stream.set_read_timeout(Some(PATIENCE))?;
 		stream.set_write_timeout(Some(PATIENCE))?;
-		let (key, job, node) = (key.to_owned(), run_value(&self.run, "job"), self.node.clone());
+		let (key, job, node) = (key.to_owned(), run_value(&self.run, "job")?, self.node.clone());
 		frame::write(&mut stream, &Message::Join { key, job, node })?;
 		let mut from = BufReader::new(stream);
 		match frame::read(&mut from)? {

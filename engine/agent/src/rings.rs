@@ -1,10 +1,12 @@
 //! Which traced processes live on this node: those that have a ring.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
+use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
+use fathom_sink::entries;
 use fathom_stream::RingHeader;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
@@ -24,7 +26,7 @@ impl Watched {
 	}
 
 	pub fn alive(&self) -> bool {
-		fathom_pack::is_alive(self.pid, self.start)
+		fathom_pack::is_alive(self.pid, self.start).unwrap_or(true) // nobody knows: it is looked at again
 	}
 }
 
@@ -45,25 +47,25 @@ impl Rings {
 		Rings { folder: folder.to_owned(), processes: HashMap::new() }
 	}
 
-	/// Looks again. True: there is a ring whose process is dead.
-	pub fn scan(&mut self) -> bool {
-		let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
-		let paths = entries.map(|entry| entry.path());
-		let mut before = std::mem::take(&mut self.processes);
+	/// Looks again. True: there is a ring whose process is dead. After an error those that were known are known still.
+	pub fn scan(&mut self) -> io::Result<bool> {
+		let paths = entries(&self.folder)?;
+		let mut there = HashSet::new();
 		let mut dead = false;
-		for path in paths.filter(|path| path.extension().is_some_and(|e| e == "ring")) {
-			let known = before.remove(&path).or_else(|| {
-				let header = fathom_pack::ring_owner(&path).ok()??;
-				Some((header, Watched::new(header.pid, header.pid_start)))
-			});
-			// A ring that is being made has no header yet; it has at the next look.
-			let Some((header, watched)) = known else { continue };
-			if watched.alive() {
-				self.processes.insert(path, (header, watched));
-			} else {
-				dead = true;
+		for path in paths.into_iter().filter(|path| path.extension().is_some_and(|e| e == "ring")) {
+			if !self.processes.contains_key(&path) {
+				// A ring that is being made has no header yet; it has at the next look.
+				let Some(Ok(header)) = fathom_pack::ring_owner(&path)? else { continue };
+				let watched = Watched::new(header.pid, header.pid_start);
+				self.processes.insert(path.clone(), (header, watched));
 			}
+			there.insert(path);
 		}
-		dead
+		self.processes.retain(|path, (_, watched)| {
+			let alive = watched.alive();
+			dead |= there.contains(path) && !alive;
+			there.contains(path) && alive
+		});
+		Ok(dead)
 	}
 }

@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use fathom_sink::good_name;
+use fathom_sink::{IfThere, good_name};
 
 use crate::frame::{self, FrameError, Message, PIECE};
 use crate::node_files;
@@ -188,11 +188,7 @@ impl Link {
 
 	/// A small file, when it is not as it was; true: it is.
 	fn send_whole(&mut self, to: &mut TcpStream, name: &str, path: &Path) -> Result<bool, Problem> {
-		let bytes = match fs::read(path) {
-			Ok(bytes) => bytes,
-			Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
-			Err(error) => return Err(error.into()),
-		};
+		let Some(bytes) = fs::read(path).if_there()? else { return Ok(true) };
 		let now = (bytes.len() as u64, crc32c::crc32c(&bytes));
 		if self.known.get(name) == Some(&now) {
 			return Ok(true);
@@ -214,7 +210,10 @@ impl Link {
 		stream.set_read_timeout(Some(ANSWER))?;
 		let node = self.folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
 		let key = self.target.key.clone();
-		frame::write(&mut stream, &Message::Hello { key, job: run_value(&self.run, "job"), node })?;
+		frame::write(
+			&mut stream,
+			&Message::Hello { key, job: run_value(&self.run, "job")?, node },
+		)?;
 		let have = match frame::read(&mut BufReader::new(&stream))? {
 			Message::Have(have) => have,
 			Message::Refused { again: false, reason } => return Err(Problem::Never(reason)),
@@ -241,7 +240,7 @@ impl Link {
 		};
 		let mut expected = node_files::all(&self.folder)?;
 		expected.retain(|file| file.name != "run.json");
-		expected.extend(node_files::beginning(&self.run, "run.json", u64::MAX));
+		expected.extend(node_files::beginning(&self.run, "run.json", u64::MAX).if_there()?);
 		let (files, bytes) = (expected.len(), expected.iter().map(|file| file.size).sum());
 		frame::write(&mut stream, &Message::Whole(expected))?;
 		match frame::read(&mut BufReader::new(&stream))? {
@@ -267,9 +266,9 @@ pub fn connect(address: &str, patience: Duration) -> io::Result<TcpStream> {
 }
 
 /// What run.json says of this. Parts of one job have `job` in common.
-pub fn run_value(run: &Path, key: &str) -> String {
-	let text = fs::read(run.join("run.json")).unwrap_or_default();
+pub fn run_value(run: &Path, key: &str) -> io::Result<String> {
+	let text = fs::read(run.join("run.json")).if_there()?.unwrap_or_default();
 	let json: Option<serde_json::Value> = serde_json::from_slice(&text).ok();
 	let value = json.as_ref().and_then(|json| json.get(key)?.as_str());
-	value.unwrap_or_default().to_owned()
+	Ok(value.unwrap_or_default().to_owned())
 }

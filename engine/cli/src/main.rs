@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
-use fathom_pack::{Options, PackError, Step, bench, join, pack, pack_in_shares, recover};
+use fathom_pack::{Named, Options, PackError, Step, bench, join, pack, pack_in_shares, recover};
 use fathom_sink::Sink;
 
 /// Reads Fathom's streams: packs a run into tables, brings in what dead processes left, shows what is in a file.
@@ -151,9 +151,7 @@ fn main() -> ExitCode {
 		Err(error) => {
 			let _ = error.print();
 			if cfg!(not(feature = "everything")) && error.kind() == ErrorKind::InvalidSubcommand {
-				eprintln!(
-					"fathom-engine: made by `make demo`, which leaves commands out; `make build` makes all"
-				);
+				say("made by `make demo`, which leaves commands out; `make build` makes all");
 			}
 			return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
 		}
@@ -164,7 +162,7 @@ fn main() -> ExitCode {
 	match run(cli.command) {
 		Ok(()) => ExitCode::SUCCESS,
 		Err(message) => {
-			eprintln!("fathom-engine: {}", fathom_import::printable(&message));
+			say(&fathom_import::printable(&message));
 			ExitCode::from(3)
 		}
 	}
@@ -185,12 +183,12 @@ fn run(command: Command) -> Result<(), String> {
 			warn_refused(&packed.recovered.refused);
 			if !quiet && !packed.fresh {
 				if packed.damaged > 0 {
-					eprintln!(
-						"fathom-engine: damaged stretches of streams that are left out: {}; table marks names them",
+					say(&format!(
+						"damaged stretches of streams that are left out: {}; table marks names them",
 						packed.damaged
-					);
+					));
 				}
-				packed.missing.iter().for_each(|line| eprintln!("fathom-engine: {line}"));
+				packed.missing.iter().for_each(|line| say(line));
 			}
 			Ok(())
 		}
@@ -202,6 +200,7 @@ fn run(command: Command) -> Result<(), String> {
 		Command::Join { into, parts } => {
 			for part in &parts {
 				let joined = join(&into, part).map_err(text)?;
+				warn_refused(&joined.refused);
 				let value = serde_json::json!({
 					"part": part.display().to_string(), "nodes": joined.nodes,
 					"files": joined.files, "bytes": joined.bytes,
@@ -264,7 +263,10 @@ fn named_rings(run: &std::path::Path) -> Result<PathBuf, String> {
 	let named = opened.named_rings();
 	let named =
 		named.ok_or_else(|| format!("{}: run.json names no rings, give --ring", run.display()))?;
-	Ok(opened.own_rings()?.unwrap_or(named))
+	match opened.own_rings().map_err(|error| error.to_string())? {
+		Named::Own(_) | Named::Absent => Ok(named),
+		Named::Foreign(why) => Err(why),
+	}
 }
 
 /// Of streams that share files: makes their index again where it lacks blocks, and says how it was.
@@ -286,8 +288,14 @@ fn make_index(run: &std::path::Path) -> Result<Option<serde_json::Value>, String
 
 fn warn_refused(refused: &[String]) {
 	for ring in refused {
-		eprintln!("fathom-engine: left alone: {ring}");
+		say(&format!("left alone: {ring}"));
 	}
+}
+
+/// One line on stderr. Where it cannot be written nobody can be told, and the status stays.
+fn say(line: &str) {
+	use std::io::Write;
+	let _ = std::io::stderr().write_all(format!("fathom-engine: {line}\n").as_bytes());
 }
 
 /// One line on stdout; a reader that went away is no error.

@@ -43,6 +43,6 @@ fn text_of(file: &Path) -> std::io::Result<String> {
 }
 
 fn refuse(message: &str, status: u8) -> ExitCode {
-	eprintln!("fathom-engine: {message}");
+	crate::say(message);
 	ExitCode::from(status)
 }

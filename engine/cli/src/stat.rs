@@ -1,10 +1,11 @@
 //! `stat`: what is in stream files, in numbers.
 
 use std::collections::HashSet;
-use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use fathom_pack::{Run, Source};
+use fathom_sink::{entries, is_directory};
 use fathom_stream::{Decoder, Item, Segment, chunks};
 use serde_json::{Value, json};
 
@@ -45,7 +46,7 @@ pub fn stat(path: &Path) -> Result<(), String> {
 
 /// All streams of a run, be they files of their own or not; or the file that was named.
 fn sources(path: &Path) -> Result<Vec<Source>, String> {
-	if !path.is_dir() {
+	if !is_directory(path).map_err(|error| failed(path, &error))? {
 		return Ok(vec![Source::own(path)]);
 	}
 	let run = Run::open(path).map_err(|error| error.to_string())?;
@@ -55,21 +56,23 @@ fn sources(path: &Path) -> Result<Vec<Source>, String> {
 
 /// A run's stream files, or the one that was named.
 pub fn files_of(path: &Path) -> Result<Vec<PathBuf>, String> {
-	if path.is_dir() { stream_files(&path.join("streams")) } else { Ok(vec![path.to_owned()]) }
+	let is_run = is_directory(path).map_err(|error| failed(path, &error))?;
+	if is_run { stream_files(&path.join("streams")) } else { Ok(vec![path.to_owned()]) }
 }
 
 fn stream_files(folder: &Path) -> Result<Vec<PathBuf>, String> {
-	let list = |folder: &Path| {
-		let entries =
-			fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()));
-		entries.map(|entries| entries.flatten().map(|entry| entry.path()).collect::<Vec<_>>())
-	};
 	let mut files = Vec::new();
-	for node in list(folder)?.iter().filter(|path| path.is_dir()) {
-		files.extend(list(node)?.into_iter().filter(|p| p.extension().is_some_and(|e| e == "fts")));
+	for node in entries(folder).map_err(|error| failed(folder, &error))? {
+		if is_directory(&node).map_err(|error| failed(&node, &error))? {
+			let all = entries(&node).map_err(|error| failed(&node, &error))?;
+			files.extend(all.into_iter().filter(|p| p.extension().is_some_and(|e| e == "fts")));
+		}
 	}
-	files.sort();
 	Ok(files)
+}
+
+fn failed(path: &Path, error: &io::Error) -> String {
+	format!("{}: {error}", path.display())
 }
 
 fn add(sums: &mut Sums, file: &Path, data: &[u8]) {

@@ -2,20 +2,46 @@
 //! looks like one that nobody has waited for, but its other threads may go on.
 
 use std::fs;
+use std::io;
+use std::path::Path;
+
+use fathom_sink::{IfThere, entries};
+use rustix::io::Errno;
+
+use crate::error::{At, PackError};
 
 /// Does the process that began at `start` (field 22 of /proc/PID/stat) under this pid still run?
-pub fn is_alive(pid: u32, start: u64) -> bool {
-	let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+pub fn is_alive(pid: u32, start: u64) -> Result<bool, PackError> {
+	let stat = stat(Path::new(&format!("/proc/{pid}")))?;
 	let began = fields(&stat).nth(19).and_then(|field| field.parse().ok());
-	began == Some(start) && runs(pid)
+	Ok(began == Some(start) && runs(pid)?)
 }
 
 /// Does a thread of this process run?
-pub fn runs(pid: u32) -> bool {
-	let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-	threads
-		.map(|thread| fs::read_to_string(thread.path().join("stat")).unwrap_or_default())
-		.any(|stat| fields(&stat).next().is_some_and(|state| !matches!(state, "Z" | "X")))
+pub fn runs(pid: u32) -> Result<bool, PackError> {
+	let folder = format!("/proc/{pid}/task");
+	let threads = while_it_lives(entries(folder.as_ref())).at(folder.as_ref())?;
+	for thread in threads.unwrap_or_default() {
+		let runs = |state| !matches!(state, "Z" | "X");
+		if fields(&stat(&thread)?).next().is_some_and(runs) {
+			return Ok(true);
+		}
+	}
+	Ok(false)
+}
+
+/// Of a process or thread; empty: it is gone.
+fn stat(folder: &Path) -> Result<String, PackError> {
+	let path = folder.join("stat");
+	Ok(while_it_lives(fs::read_to_string(&path)).at(&path)?.unwrap_or_default())
+}
+
+/// What /proc says of a process that ends while it is read.
+fn while_it_lives<T>(read: io::Result<T>) -> io::Result<Option<T>> {
+	match read {
+		Err(error) if Errno::from_io_error(&error) == Some(Errno::SRCH) => Ok(None),
+		read => read.if_there(),
+	}
 }
 
 /// From the state (field 3) on: the name before may hold anything.
@@ -32,9 +58,9 @@ mod tests {
 		let pid = std::process::id();
 		let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
 		let start = fields(&stat).nth(19).unwrap().parse().unwrap();
-		assert!(is_alive(pid, start));
-		assert!(!is_alive(pid, start + 1));
-		assert!(!runs(0));
+		assert!(is_alive(pid, start).unwrap());
+		assert!(!is_alive(pid, start + 1).unwrap());
+		assert!(!runs(0).unwrap());
 	}
 
 	#[test]
@@ -44,7 +70,7 @@ mod tests {
 		while fields(&fs::read_to_string(&stat).unwrap()).next() != Some("Z") {
 			std::thread::yield_now();
 		}
-		assert!(!runs(child.id()));
+		assert!(!runs(child.id()).unwrap());
 		child.wait().unwrap();
 	}
 }

@@ -1,5 +1,6 @@
 //! What can stop a pack. Damage in streams does not: it is counted and said.
 
+use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, thiserror::Error)]
@@ -23,6 +24,15 @@ pub enum PackError {
 	Shares(String),
 	#[error("threads: {0}")]
 	Threads(String),
+}
+
+/// False: another holds it.
+pub fn try_lock(file: &File) -> std::io::Result<bool> {
+	match file.try_lock() {
+		Ok(()) => Ok(true),
+		Err(TryLockError::WouldBlock) => Ok(false),
+		Err(TryLockError::Error(error)) => Err(error),
+	}
 }
 
 /// Names the path of an I/O error.

@@ -1,12 +1,16 @@
 //! Numbers that outlive a pack: what earlier tables called each process and stream.
 
 use std::collections::HashMap;
-use std::fs::File;
+use std::fs;
 use std::path::Path;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{UInt32Type, UInt64Type};
+use bytes::Bytes;
+use fathom_sink::IfThere;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+
+use crate::error::{At, PackError};
 
 /// A process image, and in it the process: a vfork's child shares its parent's image.
 pub type ProcessKey = (u64, u32);
@@ -18,16 +22,16 @@ pub struct Index {
 }
 
 impl Index {
-	/// Of the tables in `folder`; empty where there are none that can be read.
-	pub fn read(folder: &Path) -> Index {
+	/// Of the tables in `folder`; empty where there are none.
+	pub fn read(folder: &Path) -> Result<Index, PackError> {
 		let mut index = Index::default();
 		each_row(&folder.join("processes.parquet"), &["process", "pid", "instance"], |row| {
 			index.processes.insert((row[2], row[1] as u32), row[0] as u32);
-		});
+		})?;
 		each_row(&folder.join("streams.parquet"), &["stream", "id"], |row| {
 			index.streams.insert(row[1], row[0] as u32);
-		});
-		index
+		})?;
+		Ok(index)
 	}
 
 	pub fn process(&mut self, key: ProcessKey) -> u32 {
@@ -36,11 +40,17 @@ impl Index {
 	}
 }
 
-/// Calls `take` with the named unsigned columns of every row. A table that is damaged gives no rows: then
-/// everything is numbered anew.
-fn each_row(path: &Path, columns: &[&str], mut take: impl FnMut(&[u64])) {
-	let Ok(file) = File::open(path) else { return };
-	let Ok(builder) = ParquetRecordBatchReaderBuilder::try_new(file) else { return };
+/// Calls `take` with the named unsigned columns of every row.
+fn each_row(path: &Path, columns: &[&str], take: impl FnMut(&[u64])) -> Result<(), PackError> {
+	if let Some(table) = fs::read(path).if_there().at(path)? {
+		rows_of(table.into(), columns, take);
+	}
+	Ok(())
+}
+
+/// A table that is damaged gives no rows: then everything is numbered anew.
+fn rows_of(table: Bytes, columns: &[&str], mut take: impl FnMut(&[u64])) {
+	let Ok(builder) = ParquetRecordBatchReaderBuilder::try_new(table) else { return };
 	let Ok(reader) = builder.build() else { return };
 	let mut row = vec![0; columns.len()];
 	for batch in reader.flatten() {

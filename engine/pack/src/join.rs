@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use fathom_sink::{create_new, write_new};
+use fathom_sink::{IfThere, entries, make_directories, replace, write_new};
 
 use crate::error::{At, PackError};
 use crate::recover::recover_own;
@@ -17,35 +17,37 @@ pub struct Joined {
 	pub nodes: usize,
 	pub files: usize,
 	pub bytes: u64,
+	/// Rings of the part that cannot be read, and why.
+	pub refused: Vec<String>,
 }
 
 /// Copies what `part` has of its nodes into `into`, which is made when it is not there. Doing it twice does no harm: a
 /// file that is there already stays, and the longer of two streams counts.
 pub fn join(into: &Path, part: &Path) -> Result<Joined, PackError> {
-	let into_job = job(&into.join("run.json"));
-	let part_job = job(&part.join("run.json"));
+	let into_job = job(&into.join("run.json"))?;
+	let part_job = job(&part.join("run.json"))?;
 	if let (Some(into_job), Some(part_job)) = (&into_job, &part_job)
 		&& into_job != part_job
 	{
 		let reason = format!("is of another job than {} ({part_job}, {into_job})", into.display());
 		return Err(PackError::Data { path: part.to_owned(), reason });
 	}
-	recover_own(&Run::open(part)?)?;
-	let mut joined = Joined::default();
+	let refused = recover_own(&Run::open(part)?)?.refused;
+	let mut joined = Joined { refused, ..Joined::default() };
 	let streams = into.join("streams");
-	fs::create_dir_all(&streams).at(&streams)?;
+	make_directories(&streams).at(&streams)?;
 	let manifest = part.join("run.json");
-	if manifest.exists() && !into.join("run.json").exists() {
+	let has_manifest = manifest.try_exists().at(&manifest)?;
+	if has_manifest {
 		bring(&manifest, &into.join("run.json"), &mut joined)?;
 	}
 	for node in folders(&part.join("streams"))? {
 		let to = streams.join(node.file_name().unwrap_or_default());
-		joined.nodes += usize::from(!to.exists());
-		fs::create_dir_all(&to).at(&to)?;
+		joined.nodes += usize::from(make_directories(&to).at(&to)?);
 		for file in files(&node)? {
 			bring(&file, &to.join(file.file_name().unwrap_or_default()), &mut joined)?;
 		}
-		if manifest.exists() && !to.join("run.json").exists() {
+		if has_manifest {
 			bring(&manifest, &to.join("run.json"), &mut joined)?;
 		}
 	}
@@ -58,8 +60,7 @@ fn bring_shared(part: &Run, streams: &Path, joined: &mut Joined) -> Result<(), P
 	let Some(sink) = &part.sink else { return Ok(()) };
 	for (node, files) in sink.nodes() {
 		let to = streams.join(node);
-		joined.nodes += usize::from(!to.exists());
-		fs::create_dir_all(&to).at(&to)?;
+		joined.nodes += usize::from(make_directories(&to).at(&to)?);
 		for name in files.keys() {
 			let staging = to.join(format!("{name}.shared.tmp"));
 			write_new(&staging, &sink.read(node, name).at(&part.path)?).at(&staging)?;
@@ -71,35 +72,35 @@ fn bring_shared(part: &Run, streams: &Path, joined: &mut Joined) -> Result<(), P
 }
 
 /// What the parts of one job have in common; hydra's have nothing.
-fn job(path: &Path) -> Option<String> {
-	let json: serde_json::Value = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
-	let job = json.get("job")?.as_str()?;
-	(!job.is_empty()).then(|| job.to_owned())
-}
-
-fn entries(folder: &Path) -> Result<Vec<PathBuf>, PackError> {
-	let mut paths = Vec::new();
-	if folder.is_dir() {
-		for entry in fs::read_dir(folder).at(folder)? {
-			paths.push(entry.at(folder)?.path());
-		}
-	}
-	paths.sort();
-	Ok(paths)
+fn job(path: &Path) -> Result<Option<String>, PackError> {
+	let text = fs::read(path).if_there().at(path)?.unwrap_or_default();
+	let json: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
+	let job = json.get("job").and_then(|job| job.as_str()).unwrap_or_default();
+	Ok((!job.is_empty()).then(|| job.to_owned()))
 }
 
 fn folders(folder: &Path) -> Result<Vec<PathBuf>, PackError> {
-	Ok(entries(folder)?.into_iter().filter(|path| path.is_dir()).collect())
+	of_kind(folder, fs::Metadata::is_dir)
 }
 
 fn files(folder: &Path) -> Result<Vec<PathBuf>, PackError> {
 	let whole = |path: &PathBuf| path.extension().is_none_or(|extension| extension != "tmp");
-	Ok(entries(folder)?.into_iter().filter(|path| path.is_file() && whole(path)).collect())
+	Ok(of_kind(folder, fs::Metadata::is_file)?.into_iter().filter(whole).collect())
+}
+
+fn of_kind(folder: &Path, kind: fn(&fs::Metadata) -> bool) -> Result<Vec<PathBuf>, PackError> {
+	let mut paths = Vec::new();
+	for path in entries(folder).at(folder)? {
+		if fs::metadata(&path).if_there().at(&path)?.is_some_and(|facts| kind(&facts)) {
+			paths.push(path);
+		}
+	}
+	Ok(paths)
 }
 
 /// Copies a file that is not there, or of which only the beginning is there.
 fn bring(from: &Path, to: &Path, joined: &mut Joined) -> Result<(), PackError> {
-	if to.exists() {
+	if to.try_exists().at(to)? {
 		let stream = to.extension().is_some_and(|extension| extension == "fts");
 		let (into_bytes, from_bytes) = (length(to)?, length(from)?);
 		if !stream || (into_bytes == from_bytes && begins_alike(from, to).at(from)?) {
@@ -113,10 +114,8 @@ fn bring(from: &Path, to: &Path, joined: &mut Joined) -> Result<(), PackError> {
 			return Ok(());
 		}
 	}
-	let staging = to.with_extension("join.tmp");
-	let (mut source, mut copy) = (File::open(from).at(from)?, create_new(&staging).at(&staging)?);
-	joined.bytes += io::copy(&mut source, &mut copy).at(from)?;
-	fs::rename(&staging, to).at(to)?;
+	let mut source = File::open(from).at(from)?;
+	joined.bytes += replace(to, |copy| io::copy(&mut source, copy)).at(to)?;
 	joined.files += 1;
 	Ok(())
 }

@@ -29,6 +29,32 @@ pub fn missing(run: &Run, processes: &[Identity]) -> Vec<MarkRow> {
 	broken.chain(ranks).chain(other_worlds(processes)).chain(lost).collect()
 }
 
+/// Modules that cannot be read, a row for each reason.
+pub fn without_lines(unreadable: &BTreeMap<String, String>) -> impl Iterator<Item = MarkRow> {
+	let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+	for (module, reason) in unreadable {
+		by_reason.entry(reason).or_default().push(module);
+	}
+	by_reason.into_iter().map(|(reason, modules)| {
+		let more = if modules.len() > 1 { ", and other modules" } else { "" };
+		MarkRow {
+			kind: "unreadable".into(),
+			detail: format!("{}{more}: {reason}; calls there have no lines", modules[0]),
+			value: modules.len() as i64,
+			..MarkRow::default()
+		}
+	})
+}
+
+/// What of the node's memory was left alone.
+pub fn refused(rings: &[String]) -> impl Iterator<Item = MarkRow> {
+	rings.iter().map(|ring| MarkRow {
+		kind: "rings".into(),
+		detail: format!("left alone: {ring}"),
+		..MarkRow::default()
+	})
+}
+
 /// Ranks of the run that count otherwise for MPI.
 fn other_worlds(processes: &[Identity]) -> impl Iterator<Item = MarkRow> {
 	let mut worlds: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();

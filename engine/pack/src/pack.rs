@@ -5,20 +5,23 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use fathom_sink::{open_or_create, write_new};
+use fathom_sink::{
+	IfThere, entries, is_directory, open_or_create, sync_below, sync_directory, write_new,
+};
 use rayon::prelude::*;
 
 use crate::collective_links;
 use crate::collectives::{CallNumbers, CollectiveRow, Collectives};
 use crate::ends::find_ends;
-use crate::error::{At, PackError};
+use crate::error::{At, PackError, try_lock};
 use crate::heat;
 use crate::index::Index;
 use crate::merge::{Merged, merge};
+use crate::missing;
 use crate::process_facts::{ProcessFacts, duration, facts};
 use crate::progress::Progress;
 use crate::recover::{self, Recovered};
-use crate::run::{Image, Run};
+use crate::run::{Image, Run, TABLES};
 use crate::server_links;
 use crate::shares::{Folder, Plan, SHARES, ShareWorkers, Step, write_parts};
 use crate::survey::{Survey, survey};
@@ -49,6 +52,8 @@ pub struct Packed {
 	/// What of the run is not here, one line each.
 	pub missing: Vec<String>,
 	pub recovered: Recovered,
+	/// Modules whose lines are not known, as they cannot be read.
+	pub unreadable: Vec<String>,
 }
 
 /// Holds the run's lock while it lives.
@@ -58,7 +63,7 @@ impl Lock {
 	fn take(run: &Path, quiet: bool) -> Result<Lock, PackError> {
 		let path = run.join(".pack.lock");
 		let file = open_or_create(&path).at(&path)?;
-		if file.try_lock().is_err() {
+		if !try_lock(&file).at(&path)? {
 			if !quiet {
 				eprintln!("fathom-engine: another reader packs {}, waiting", run.display());
 			}
@@ -110,7 +115,7 @@ fn pack_locked(
 	let run = Run::open(path)?;
 	let tables = run.tables();
 	let stamp = stamp(&run, &recovered);
-	if !options.force && fresh(&tables, &stamp) {
+	if !options.force && fresh(&tables, &stamp)? {
 		remove_left(path);
 		return Ok(Packed { fresh: true, recovered, ..Packed::default() });
 	}
@@ -123,8 +128,10 @@ fn pack_locked(
 		let _ = remove(&staging); // the reason counts, and the next pack removes it too
 	}
 	let packed = Packed { recovered, ..written? };
-	write_new(&staging.join(STAMP), (stamp + &inventory(&staging)?).as_bytes()).at(&staging)?;
-	swap(&staging, &tables, &path.join(OLD))?;
+	let stamp = stamp + &unreadable_line(&packed.unreadable) + &inventory(&staging)?;
+	write_new(&staging.join(STAMP), stamp.as_bytes()).at(&staging)?;
+	sync_below(&staging).at(&staging)?;
+	swap(path)?;
 	Ok(packed)
 }
 
@@ -143,7 +150,7 @@ fn write_tables(
 		let writer = whole.writer(&plan, folder, &progress);
 		progress.expect(whole.merged.events());
 		let written = write_parts(&writer, &writer.parts(1))?;
-		return whole.finish(run, folder, &writer, written);
+		return whole.finish(run, folder, &writer, written, recovered);
 	};
 	let shares = workers.shares();
 	let plan = Plan::new(run, recovered, shares, options.part_rows);
@@ -154,7 +161,7 @@ fn write_tables(
 	let whole = Whole::new(run, shared.surveys(run, shares)?)?; // while they write
 	let writer = whole.writer(&plan, folder, &progress);
 	workers.end()?;
-	whole.finish(run, folder, &writer, shared.written(shares, folder)?)
+	whole.finish(run, folder, &writer, shared.written(shares, folder)?, recovered)
 }
 
 /// First pass over some of a run's images.
@@ -180,7 +187,7 @@ pub struct Whole {
 
 impl Whole {
 	pub fn new(run: &Run, surveys: Vec<(Image, Survey)>) -> Result<Whole, PackError> {
-		let mut merged = merge(run, surveys, Index::read(&run.tables()))?;
+		let mut merged = merge(run, surveys, Index::read(&run.tables())?)?;
 		let collectives = Collectives::find(&merged);
 		let times = times(run, &merged, &collectives.sync_points(&merged));
 		let lasted = find_ends(run, &mut merged, &times)?;
@@ -208,6 +215,7 @@ impl Whole {
 		folder: &Path,
 		writer: &Writer<'_>,
 		mut all: Written,
+		recovered: &Recovered,
 	) -> Result<Packed, PackError> {
 		let (merged, times, facts) = (&self.merged, &self.times, &self.processes);
 		let tables = Tables { run, merged, times, folder, facts, lasted: self.lasted };
@@ -218,9 +226,10 @@ impl Whole {
 		let (mut matches, unmatched) = server_links::find(merged, &writer.watched, file_accesses);
 		write_links(folder, "matched", &mut matches)?;
 		fill_empty(folder)?;
-		let marks = [collective_links.mark(), server_links::mark(unmatched)];
-		tables.write(&self.collective_rows, &all, writer.heat_width, &marks)?;
-		let missing = tables.missing().into_iter();
+		let links = [collective_links.mark(), server_links::mark(unmatched)].into_iter().flatten();
+		let marks = links.chain(missing::refused(&recovered.refused));
+		let unreadable = tables.write(&self.collective_rows, &all, writer.heat_width, marks)?;
+		let missing = tables.missing().into_iter().chain(missing::without_lines(&unreadable));
 		Ok(Packed {
 			fresh: false,
 			events: merged.events(),
@@ -228,6 +237,7 @@ impl Whole {
 			missing: missing.map(|m| format!("{}: {}", m.kind, m.detail)).collect(),
 			damaged: merged.images.iter().map(|state| state.survey.damage.len() as u64).sum(),
 			recovered: Recovered::default(),
+			unreadable: unreadable.into_keys().collect(),
 		})
 	}
 }
@@ -241,10 +251,11 @@ fn stamp(run: &Run, recovered: &Recovered) -> String {
 	let files = run.images.iter().map(|image| image.files.len()).sum::<usize>() + agents().count();
 	let newest = run.newest.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
 	format!(
-		"engine={}\nfiles={files}\nbytes={bytes}\nnewest={}\nalive={}\nsaid={}\nends={}\nend={}\n",
+		"engine={}\nfiles={files}\nbytes={bytes}\nnewest={}\nalive={}\nrefused={}\nsaid={}\nends={}\nend={}\n",
 		env!("CARGO_PKG_VERSION"),
 		newest.unwrap_or_default().as_nanos(),
 		recovered.alive.len(),
+		recovered.refused.len(),
 		run.nodes
 			.iter()
 			.map(|node| node.agent_log.len() + usize::from(node.broken_off))
@@ -260,7 +271,7 @@ const OLD: &str = "tables.old";
 
 /// Removes what packers that were killed left; a share that still runs may keep some of it until the next pack.
 fn remove_left(run: &Path) {
-	let whole = run.join("tables").is_dir();
+	let whole = run.join(TABLES).is_dir();
 	for entry in fs::read_dir(run).into_iter().flatten().flatten() {
 		let name = entry.file_name();
 		if name == STAGING || (name == OLD && whole) || name.to_string_lossy().starts_with(SHARES) {
@@ -274,8 +285,9 @@ const INVENTORY: &str = "tables=";
 /// One line that names all files below the folder, parts of tables among them.
 fn inventory(folder: &Path) -> Result<String, PackError> {
 	let mut names = Vec::new();
-	for path in entries(folder)? {
-		let files = if path.is_dir() { entries(&path)? } else { vec![path] };
+	for path in entries(folder).at(folder)? {
+		let is_folder = is_directory(&path).at(&path)?;
+		let files = if is_folder { entries(&path).at(&path)? } else { vec![path] };
 		let name = |file: &PathBuf| Some(file.strip_prefix(folder).ok()?.to_str()?.to_owned());
 		names.extend(files.iter().filter_map(name));
 	}
@@ -283,32 +295,38 @@ fn inventory(folder: &Path) -> Result<String, PackError> {
 	Ok(format!("{INVENTORY}{}\n", names.join(" ")))
 }
 
-fn entries(folder: &Path) -> Result<Vec<PathBuf>, PackError> {
-	fs::read_dir(folder).at(folder)?.map(|entry| Ok(entry.at(folder)?.path())).collect()
+const UNREADABLE: &str = "unreadable=";
+
+/// One line that names modules which could not be read, as JSON.
+fn unreadable_line(modules: &[String]) -> String {
+	format!("{UNREADABLE}{}\n", serde_json::json!(modules))
 }
 
-/// Were the tables made of the same streams, and is none of their files gone?
-fn fresh(tables: &Path, stamp: &str) -> bool {
-	let Ok(old) = fs::read_to_string(tables.join(STAMP)) else { return false };
-	let Some(rest) = old.strip_prefix(stamp) else { return false };
-	let names = rest.trim_end().strip_prefix(INVENTORY).unwrap_or_default();
-	names.split_whitespace().all(|name| tables.join(name).is_file())
+/// Were the tables made of the same streams, is none of their files gone, and can no module be read by now that could not?
+fn fresh(tables: &Path, stamp: &str) -> Result<bool, PackError> {
+	let path = tables.join(STAMP);
+	let old = fs::read(&path).if_there().at(&path)?.unwrap_or_default();
+	let old = String::from_utf8_lossy(&old);
+	let lines = old.strip_prefix(stamp).and_then(|rest| rest.split_once('\n'));
+	let Some((unreadable, names)) = lines else { return Ok(false) };
+	let modules = unreadable.strip_prefix(UNREADABLE).unwrap_or_default();
+	let modules: Vec<PathBuf> = serde_json::from_str(modules).unwrap_or_default();
+	let names = names.trim_end().strip_prefix(INVENTORY).unwrap_or_default();
+	Ok(modules.iter().all(|module| File::open(module).is_err())
+		&& names.split_whitespace().all(|name| tables.join(name).is_file()))
 }
 
 fn remove(path: &Path) -> Result<(), PackError> {
-	match fs::remove_dir_all(path) {
-		Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error).at(path),
-		_ => Ok(()),
-	}
+	fs::remove_dir_all(path).if_there().at(path).map(|_| ())
 }
 
-/// New tables in the place of the old ones, whole.
-fn swap(new: &Path, place: &Path, old: &Path) -> Result<(), PackError> {
-	remove(old)?;
-	if place.exists() {
-		fs::rename(place, old).at(place)?;
-	}
-	fs::rename(new, place).at(new)?;
-	let _ = remove(old); // who reads them still may keep some until the next pack
+/// New tables in the place of the old ones, whole, and so after a power cut.
+fn swap(run: &Path) -> Result<(), PackError> {
+	let (new, place, old) = (run.join(STAGING), run.join(TABLES), run.join(OLD));
+	remove(&old)?;
+	fs::rename(&place, &old).if_there().at(&place)?;
+	fs::rename(&new, &place).at(&new)?;
+	sync_directory(run).at(run)?;
+	let _ = remove(&old); // who reads them still may keep some until the next pack
 	Ok(())
 }

@@ -2,17 +2,18 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::{self, File};
-use std::io::{ErrorKind, Read, Write};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use fathom_sink::write_new;
+use fathom_sink::{IfThere, entries, is_directory, make_directories, replace_bytes};
 use fathom_stream::{
 	Chunk, ChunkWriter, CounterTable, Decoder, Item, OpenCall, RING_HEADER_BYTES, Reason, Ring,
 	RingHeader, Segment, Unfinished, chunk_flag, chunks, read_ring, ring_header,
 };
 
 use crate::alive::is_alive;
-use crate::error::{At, PackError};
+use crate::error::{At, PackError, try_lock};
+use crate::rings::Named;
 use crate::run::{Run, stream_name};
 
 #[derive(Debug, Clone, Default)]
@@ -31,22 +32,20 @@ pub struct Recovered {
 /// The same for the rings that are the run's own; others that `run.json` names are left alone and reported as
 /// refused.
 pub fn recover_own(run: &Run) -> Result<Recovered, PackError> {
-	match run.own_rings() {
-		Ok(Some(rings)) => recover(&run.path, &rings),
-		Ok(None) => Ok(Recovered::default()),
-		Err(reason) => Ok(Recovered { refused: vec![reason], ..Recovered::default() }),
-	}
+	Ok(match run.own_rings()? {
+		Named::Own(rings) => recover(&run.path, &rings)?,
+		Named::Absent => Recovered::default(),
+		Named::Foreign(why) => Recovered { refused: vec![why], ..Recovered::default() },
+	})
 }
 
 /// Brings the rings in `rings` of processes that are dead into `run`, then removes them. Doing it twice, or
 /// being stopped in the middle, does no harm: the copy is written under another name, and a chunk found twice is one.
 pub fn recover(run: &Path, rings: &Path) -> Result<Recovered, PackError> {
 	let mut recovered = Recovered::default();
-	let Ok(entries) = fs::read_dir(rings) else { return Ok(recovered) };
+	let paths = entries(rings).at(rings)?;
 	let spool = rings.join("sink"); // streams of this node wait there to be shipped
-	let place = if spool.is_dir() { &spool } else { run };
-	let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-	paths.sort();
+	let place = if is_directory(&spool).at(&spool)? { &spool } else { run };
 	for path in paths.iter().filter(|path| path.extension().is_some_and(|e| e == "ring")) {
 		recover_ring(place, path, &mut recovered)?;
 	}
@@ -60,28 +59,26 @@ pub fn recover(run: &Path, rings: &Path) -> Result<Recovered, PackError> {
 /// holds the node's lock.
 fn bring_in_spool(run: &Path, rings: &Path, spool: &Path) -> Result<(), PackError> {
 	let lock = File::open(rings).at(rings)?;
-	if lock.try_lock().is_err() {
+	if !try_lock(&lock).at(rings)? {
 		return Ok(());
 	}
-	for folder in fs::read_dir(spool.join("streams")).into_iter().flatten().flatten() {
-		fathom_sink::bring_in(&folder.path(), run).at(spool)?;
+	let streams = spool.join("streams");
+	for folder in entries(&streams).at(&streams)? {
+		fathom_sink::bring_in(&folder, run).at(&folder)?;
 	}
 	Ok(())
 }
 
 fn recover_ring(run: &Path, path: &Path, recovered: &mut Recovered) -> Result<(), PackError> {
-	let ring = match ring_owner(path) {
-		Ok(Some(header)) if is_alive(header.pid, header.pid_start) => {
-			recovered.alive.insert((header.pid, header.instance));
-			return Ok(());
-		}
-		Ok(_) => fs::read(path),
-		Err(reason) => {
-			recovered.refused.push(format!("{}: {reason}", path.display()));
-			return Ok(());
-		}
+	if let Some(Ok(header)) = ring_owner(path).at(path)?
+		&& is_alive(header.pid, header.pid_start)?
+	{
+		recovered.alive.insert((header.pid, header.instance));
+		return Ok(());
+	}
+	let Some(data) = fs::read(path).if_there().at(path)? else {
+		return Ok(()); // its process just ended in order
 	};
-	let Ok(data) = ring else { return Ok(()) }; // its process just ended in order
 	let ring = match read_ring(&data) {
 		Ok(ring) => ring,
 		Err(reason) => {
@@ -91,54 +88,45 @@ fn recover_ring(run: &Path, path: &Path, recovered: &mut Recovered) -> Result<()
 	};
 	let folder = node_folder(run, &ring)?;
 	let name = format!("{}.{:016x}", ring.header.pid, ring.header.instance);
-	let written = written(&folder, ring.header.instance);
+	let written = written(&folder, ring.header.instance)?;
 	let tail = tail(&ring, &written, recovered);
 	if !tail.is_empty() {
 		let place = folder.join(format!("{name}.tail.fts"));
-		let staging = folder.join(format!("{name}.tail.{}.tmp", std::process::id()));
-		write_new(&staging, &tail).at(&staging)?;
-		fs::rename(&staging, &place).at(&place)?;
+		replace_bytes(&place, &tail).at(&place)?;
 	}
-	match fs::remove_file(path) {
-		Err(error) if error.kind() == ErrorKind::NotFound => {} // another reader did the same
-		done => {
-			done.at(path)?;
-			recovered.processes += 1;
-		}
-	}
+	// If it is gone another reader did the same.
+	recovered.processes += u64::from(fs::remove_file(path).if_there().at(path)?.is_some());
 	Ok(())
 }
 
 /// What its process wrote into files: one, or several.
-fn written(folder: &Path, instance: u64) -> Vec<u8> {
+fn written(folder: &Path, instance: u64) -> Result<Vec<u8>, PackError> {
 	let of_it = |path: &Path| stream_name(path).is_some_and(|(_, of)| of == instance);
-	let files = fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path());
 	let tail = |path: &Path| path.to_string_lossy().ends_with(".tail.fts");
-	files
-		.filter(|path| of_it(path) && !tail(path))
-		.flat_map(|path| fs::read(path).unwrap_or_default())
-		.collect()
+	let mut bytes = Vec::new();
+	for path in entries(folder).at(folder)?.iter().filter(|path| of_it(path) && !tail(path)) {
+		bytes.append(&mut fs::read(path).at(path)?);
+	}
+	Ok(bytes)
 }
 
-/// The process that made a ring; `None`: the ring is gone.
-pub fn ring_owner(path: &Path) -> Result<Option<RingHeader>, Reason> {
+/// The process that made a ring, or why it is no ring; `None`: it is gone.
+pub fn ring_owner(path: &Path) -> io::Result<Option<Result<RingHeader, Reason>>> {
+	let Some(file) = File::open(path).if_there()? else { return Ok(None) };
 	let mut beginning = Vec::new();
-	let read = File::open(path)
-		.and_then(|file| file.take(RING_HEADER_BYTES as u64).read_to_end(&mut beginning));
-	if read.is_err() {
-		return Ok(None);
-	}
-	ring_header(&beginning).map(Some)
+	file.take(RING_HEADER_BYTES as u64).read_to_end(&mut beginning)?;
+	Ok(Some(ring_header(&beginning)))
 }
 
 /// Where the ring's streams belong: where its process began a file, else this node's folder.
 fn node_folder(run: &Path, ring: &Ring<'_>) -> Result<PathBuf, PackError> {
 	let streams = run.join("streams");
 	let own = |path: &Path| stream_name(path).is_some_and(|(_, i)| i == ring.header.instance);
-	for folder in fs::read_dir(&streams).into_iter().flatten().flatten() {
-		let files = fs::read_dir(folder.path()).into_iter().flatten().flatten();
-		if files.map(|file| file.path()).any(|file| own(&file)) {
-			return Ok(folder.path());
+	for folder in entries(&streams).at(&streams)? {
+		if is_directory(&folder).at(&folder)?
+			&& entries(&folder).at(&folder)?.iter().any(|file| own(file))
+		{
+			return Ok(folder);
 		}
 	}
 	this_node(run)
@@ -146,11 +134,10 @@ fn node_folder(run: &Path, ring: &Ring<'_>) -> Result<PathBuf, PackError> {
 
 /// This node's folder in a run, with what tells readers of the node.
 pub fn this_node(run: &Path) -> Result<PathBuf, PackError> {
-	let word = |path: &str| fs::read_to_string(path).unwrap_or_default().trim().to_owned();
-	let boot_id = word("/proc/sys/kernel/random/boot_id");
-	let host = word("/proc/sys/kernel/hostname");
+	let boot_id = system_word("/proc/sys/kernel/random/boot_id")?;
+	let host = system_word("/proc/sys/kernel/hostname")?;
 	let folder = run.join("streams").join(format!("{boot_id}-{host}"));
-	fs::create_dir_all(&folder).at(&folder)?;
+	make_directories(&folder).at(&folder)?;
 	describe_node(&folder, &boot_id)?;
 	Ok(folder)
 }
@@ -158,28 +145,28 @@ pub fn this_node(run: &Path) -> Result<PathBuf, PackError> {
 /// The node's mount table and name, where its processes did not come to write them.
 fn describe_node(folder: &Path, boot_id: &str) -> Result<(), PackError> {
 	let mounts = folder.join("mounts");
-	if !mounts.exists() {
-		write_once(&mounts, &fs::read("/proc/self/mountinfo").unwrap_or_default())?;
+	if !mounts.try_exists().at(&mounts)? {
+		let table = Path::new("/proc/self/mountinfo");
+		let table = fs::read(table).if_there().at(table)?.unwrap_or_default();
+		replace_bytes(&mounts, &table).at(&mounts)?;
 	}
 	let node = folder.join("node");
-	if !node.exists() {
-		let word = |path: &str| fs::read_to_string(path).unwrap_or_default().trim().to_owned();
-		let (host, kernel) =
-			(word("/proc/sys/kernel/hostname"), word("/proc/sys/kernel/osrelease"));
-		let processors = word("/sys/devices/system/cpu/online");
+	if !node.try_exists().at(&node)? {
+		let host = system_word("/proc/sys/kernel/hostname")?;
+		let kernel = system_word("/proc/sys/kernel/osrelease")?;
+		let processors = system_word("/sys/devices/system/cpu/online")?;
 		let text =
 			format!("host={host}\nboot_id={boot_id}\nkernel={kernel}\nprocessors={processors}\n");
-		write_once(&node, text.as_bytes())?;
+		replace_bytes(&node, text.as_bytes()).at(&node)?;
 	}
 	Ok(())
 }
 
-/// Never through a link, nor over what another wrote meanwhile.
-fn write_once(path: &Path, bytes: &[u8]) -> Result<(), PackError> {
-	match File::create_new(path) {
-		Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
-		file => file.and_then(|mut file| file.write_all(bytes)).at(path),
-	}
+/// What the system says of itself; empty where it has no such file.
+fn system_word(path: &str) -> Result<String, PackError> {
+	let path = Path::new(path);
+	let text = fs::read_to_string(path).if_there().at(path)?.unwrap_or_default();
+	Ok(text.trim().to_owned())
 }
 
 /// What the ring has and the file does not: chunks, and behind the last of each stream its counters and the

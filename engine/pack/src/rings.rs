@@ -2,70 +2,93 @@
 //! upon only where it is this run's own. `python/fathom/run/rings.py` goes by the same rule.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{ErrorKind, Read};
+use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use fathom_sink::IfThere;
 use rustix::fs::OFlags;
+use rustix::io::Errno;
+
+use crate::error::{At, PackError};
 
 /// Bytes of a control page, and where it names the run (docs/control-page.md).
 const PAGE: usize = 4096;
 const RUN: usize = 1024;
 const MAGIC: &[u8] = b"FATHOMCP";
 
-/// The folder that `run.json` of `run` names, if it is there and this run's; else why it is left alone.
-///
-/// It is no link, is this user's, and its control page names this run. Of a run that was moved since, or that has no
-/// page, it bears the name that `fathom run` gives it: /dev/shm/fathom.UID.ID.
-pub fn own(run: &Path, path: &Path, id: &str) -> Result<Option<PathBuf>, String> {
+/// What there is of the folder that `run.json` of a run names for rings.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Named {
+	/// It is not there.
+	Absent,
+	Own(PathBuf),
+	/// It is left alone, and why.
+	Foreign(String),
+}
+
+/// It is the run's own if it is no link, is this user's, and its control page names this run. Of a run that was moved since,
+/// or that has no page, it bears the name that `fathom run` gives it: /dev/shm/fathom.UID.ID.
+pub fn own(run: &Path, path: &Path, id: &str) -> Result<Named, PackError> {
 	let user = rustix::process::geteuid().as_raw();
-	let facts = match fs::symlink_metadata(path) {
-		Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-		facts => facts.map_err(|error| error.to_string())?,
+	let foreign = |why: &str| {
+		Ok(Named::Foreign(format!("{}: run.json names it for rings, but {why}", path.display())))
+	};
+	let Some(facts) = fs::symlink_metadata(path).if_there().at(path)? else {
+		return Ok(Named::Absent);
 	};
 	if !path.is_absolute() || !facts.is_dir() {
-		return Err("run.json names it for rings, but it is no folder".into());
+		return foreign("it is no folder");
 	}
 	if facts.uid() != user {
-		return Err("run.json names it for rings, but it belongs to another user".into());
+		return foreign("it belongs to another user");
 	}
-	let named = run_of(&path.join("control"), user);
-	if named.as_deref().is_some_and(|named| same(named, run)) {
-		return Ok(Some(path.to_owned()));
-	}
-	if let Some(other) = named.filter(|named| named.is_dir()) {
-		return Err(format!("run.json names it for rings, but they are of {}", other.display()));
+	let page = path.join("control");
+	if let Some(named) = run_of(&page, user).at(&page)? {
+		let (its, ours) = (place(&named)?, place(run)?);
+		if its.is_some() && its == ours {
+			return Ok(Named::Own(path.to_owned()));
+		}
+		if its.is_some() {
+			return foreign(&format!("they are of {}", named.display()));
+		}
 	}
 	if path == Path::new(&format!("/dev/shm/fathom.{user}.{id}")) {
-		return Ok(Some(path.to_owned()));
+		return Ok(Named::Own(path.to_owned()));
 	}
-	Err("run.json names it for rings, but no control page there is of this run".into())
+	foreign("no control page there is of this run")
 }
 
 /// The run that a control page names.
-fn run_of(path: &Path, user: u32) -> Option<PathBuf> {
+fn run_of(path: &Path, user: u32) -> io::Result<Option<PathBuf>> {
 	let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK; // not through a link, and not for ever
 	let file = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path);
-	let page = file.ok().and_then(|file| page(&file, user))?;
-	let name = page.get(RUN..)?.split(|byte| *byte == 0).next()?;
-	(page.starts_with(MAGIC) && !name.is_empty())
-		.then(|| PathBuf::from(std::ffi::OsStr::from_bytes(name)))
+	let file = match file {
+		Err(error) if Errno::from_io_error(&error) == Some(Errno::LOOP) => return Ok(None),
+		file => file.if_there()?,
+	};
+	let Some(file) = file else { return Ok(None) };
+	let page = page(&file, user)?;
+	let name = page.get(RUN..).and_then(|rest| rest.split(|byte| *byte == 0).next());
+	let name = name.filter(|name| page.starts_with(MAGIC) && !name.is_empty());
+	Ok(name.map(|name| PathBuf::from(std::ffi::OsStr::from_bytes(name))))
 }
 
-fn page(file: &File, user: u32) -> Option<Vec<u8>> {
-	let facts = file.metadata().ok()?;
-	if !facts.is_file() || facts.uid() != user || facts.len() != PAGE as u64 {
-		return None;
-	}
+/// Empty where the file is no control page.
+fn page(file: &File, user: u32) -> io::Result<Vec<u8>> {
+	let facts = file.metadata()?;
 	let mut page = Vec::with_capacity(PAGE);
-	file.take(PAGE as u64).read_to_end(&mut page).ok()?;
-	Some(page)
+	if facts.is_file() && facts.uid() == user && facts.len() == PAGE as u64 {
+		file.take(PAGE as u64).read_to_end(&mut page)?;
+	}
+	Ok(page)
 }
 
-fn same(one: &Path, other: &Path) -> bool {
-	let place = |path: &Path| fs::metadata(path).map(|facts| (facts.dev(), facts.ino())).ok();
-	place(one).is_some() && place(one) == place(other)
+/// The same of two names of one directory; `None`: there is no directory.
+fn place(path: &Path) -> Result<Option<(u64, u64)>, PackError> {
+	let facts = fs::metadata(path).if_there().at(path)?.filter(|facts| facts.is_dir());
+	Ok(facts.map(|facts| (facts.dev(), facts.ino())))
 }
 
 #[cfg(test)]
@@ -73,6 +96,14 @@ mod tests {
 	use super::*;
 
 	const ID: &str = "00000000000000ab";
+
+	/// Why it is left alone.
+	fn why(run: &Path, rings: &Path) -> String {
+		match own(run, rings, ID).unwrap() {
+			Named::Foreign(why) => why,
+			other => panic!("{other:?}"),
+		}
+	}
 
 	/// A folder that is gone afterwards.
 	struct Place(PathBuf);
@@ -115,12 +146,12 @@ mod tests {
 	fn a_folder_is_the_runs_by_its_page_alone() {
 		let place = Place::new("page");
 		let (run, rings) = (place.run(), place.rings());
-		assert!(own(&run, &rings, ID).unwrap_err().contains("no control page"));
+		assert!(why(&run, &rings).contains("no control page"));
 		place.page(&place.0.join("other.fathom"));
-		assert!(own(&run, &rings, ID).unwrap_err().contains("other.fathom"));
+		assert!(why(&run, &rings).contains("other.fathom"));
 		place.page(&run);
-		assert_eq!(own(&run, &rings, ID), Ok(Some(rings)));
-		assert_eq!(own(&run, &place.0.join("gone"), ID), Ok(None));
+		assert_eq!(own(&run, &rings, ID).unwrap(), Named::Own(rings));
+		assert_eq!(own(&run, &place.0.join("gone"), ID).unwrap(), Named::Absent);
 	}
 
 	#[test]
@@ -129,10 +160,10 @@ mod tests {
 		let (run, rings, link) = (place.run(), place.rings(), place.0.join("link"));
 		place.page(&run);
 		std::os::unix::fs::symlink(&rings, &link).unwrap();
-		assert!(own(&run, &link, ID).is_err());
+		assert!(why(&run, &link).contains("no folder"));
 		fs::rename(rings.join("control"), place.0.join("page")).unwrap();
 		std::os::unix::fs::symlink(place.0.join("page"), rings.join("control")).unwrap();
-		assert!(own(&run, &rings, ID).is_err());
+		assert!(why(&run, &rings).contains("no control page"));
 	}
 
 	#[test]
@@ -144,7 +175,7 @@ mod tests {
 		fs::create_dir(&rings).unwrap();
 		let (own_id, other_id) = (own(&place.run(), &rings, &id), own(&place.run(), &rings, ID));
 		fs::remove_dir(&rings).unwrap();
-		assert_eq!(own_id, Ok(Some(rings)));
-		assert!(other_id.is_err());
+		assert_eq!(own_id.unwrap(), Named::Own(rings));
+		assert!(matches!(other_id, Ok(Named::Foreign(_))));
 	}
 }

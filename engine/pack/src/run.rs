@@ -2,15 +2,18 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
-use std::io::ErrorKind;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use fathom_sink::Sink;
+use fathom_sink::{IfThere, Sink, entries, is_directory};
 
 use crate::error::{At, PackError};
-use crate::rings;
+use crate::rings::{self, Named};
+
+/// Where the tables of a run are, or will be.
+pub const TABLES: &str = "tables";
 
 /// A node's part of the streams.
 #[derive(Debug, Clone, Default)]
@@ -55,15 +58,21 @@ impl Source {
 	}
 
 	pub fn read(&self) -> Result<Vec<u8>, PackError> {
+		self.bytes().at(&self.path)
+	}
+
+	fn bytes(&self) -> io::Result<Vec<u8>> {
 		let name = |path: &Path| path.file_name()?.to_str().map(str::to_owned);
 		match (&self.shared, self.path.parent().and_then(name), name(&self.path)) {
-			(Some(sink), Some(node), Some(file)) => sink.read(&node, &file).at(&self.path),
-			_ => fs::read(&self.path).at(&self.path),
+			(Some(sink), Some(node), Some(file)) => sink.read(&node, &file),
+			_ => fs::read(&self.path),
 		}
 	}
 
-	fn text(&self) -> String {
-		String::from_utf8_lossy(&self.read().unwrap_or_default()).into_owned()
+	/// Empty where it is gone since it was listed.
+	fn text(&self) -> Result<String, PackError> {
+		let bytes = self.bytes().if_there().at(&self.path)?.unwrap_or_default();
+		Ok(String::from_utf8_lossy(&bytes).into_owned())
 	}
 }
 
@@ -102,36 +111,35 @@ type NodeFiles = BTreeMap<PathBuf, (Source, u64)>;
 impl Run {
 	pub fn open(path: &Path) -> Result<Run, PackError> {
 		let streams = path.join("streams");
-		let configuration = fs::read_to_string(path.join("run.json")).ok();
-		if !streams.is_dir() && configuration.is_none() {
+		let manifest = path.join("run.json");
+		let configuration = fs::read(&manifest).if_there().at(&manifest)?;
+		let configuration = configuration.and_then(|bytes| String::from_utf8(bytes).ok());
+		let has_streams = is_directory(&streams).at(&streams)?;
+		if !has_streams && configuration.is_none() {
 			return Err(PackError::NoRun(path.to_owned()));
 		}
 		let mut run = Run { path: path.to_owned(), configuration, ..Run::default() };
 		let mut nodes: BTreeMap<String, NodeFiles> = BTreeMap::new();
-		if streams.is_dir() {
-			for folder in sorted_entries(&streams)?.iter().filter(|folder| folder.is_dir()) {
+		for folder in if has_streams { entries(&streams).at(&streams)? } else { Vec::new() } {
+			if is_directory(&folder).at(&folder)? {
 				let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-				nodes.insert(name, run.own_files(folder)?);
+				nodes.insert(name, run.own_files(&folder)?);
 			}
 		}
 		run.add_shared(&mut nodes)?;
 		for (name, files) in &nodes {
-			run.add_node(name, files);
+			run.add_node(name, files)?;
 		}
 		Ok(run)
 	}
 
 	fn own_files(&mut self, folder: &Path) -> Result<NodeFiles, PackError> {
 		let mut files = NodeFiles::new();
-		for path in sorted_entries(folder)? {
-			let facts = match fs::metadata(&path) {
-				Err(error) if error.kind() == ErrorKind::NotFound => continue, // made aside, and moved
-				facts => facts.at(&path)?,
-			};
-			if is_stream(&path)
-				&& let Ok(time) = facts.modified()
-			{
-				self.newest = self.newest.max(Some(time));
+		for path in entries(folder).at(folder)? {
+			let facts = fs::metadata(&path).if_there().at(&path)?;
+			let Some(facts) = facts else { continue }; // made aside, and moved
+			if is_stream(&path) {
+				self.newest = self.newest.max(Some(facts.modified().at(&path)?));
 			}
 			files.insert(path.clone(), (Source::own(&path), facts.len()));
 		}
@@ -157,7 +165,7 @@ impl Run {
 
 	/// Where its tables are, or will be.
 	pub fn tables(&self) -> PathBuf {
-		self.path.join("tables")
+		self.path.join(TABLES)
 	}
 
 	/// What `run.json` says; null where it is not there, or no JSON.
@@ -174,11 +182,11 @@ impl Run {
 	}
 
 	/// The same where they are this run's own; else, as `PATH: why`, what is left alone.
-	pub fn own_rings(&self) -> Result<Option<PathBuf>, String> {
-		let Some(named) = self.named_rings() else { return Ok(None) };
+	pub fn own_rings(&self) -> Result<Named, PackError> {
+		let Some(named) = self.named_rings() else { return Ok(Named::Absent) };
 		let json = self.manifest();
 		let id = json.get("id").and_then(|id| id.as_str()).unwrap_or_default();
-		rings::own(&self.path, &named, id).map_err(|why| format!("{}: {why}", named.display()))
+		rings::own(&self.path, &named, id)
 	}
 
 	/// Were only some ranks to be recorded?
@@ -242,17 +250,17 @@ impl Run {
 		})
 	}
 
-	fn add_node(&mut self, name: &str, files: &NodeFiles) {
+	fn add_node(&mut self, name: &str, files: &NodeFiles) -> Result<(), PackError> {
 		let number = self.nodes.len();
 		let mut images: BTreeMap<(u64, u32), Image> = BTreeMap::new();
 		let mut node = node_of(name);
 		for (path, (source, bytes)) in files {
 			match path.file_name().and_then(|name| name.to_str()) {
-				Some("mounts") => node.mounts = source.text(),
-				Some("collected") => node.broken_off = source.text().starts_with("state=open"),
-				Some("agent.log") => node.agent_log += &source.text(),
-				Some("node") => describe(&mut node, &source.text()),
-				Some("ends") => node.ends = ends(&source.text()),
+				Some("mounts") => node.mounts = source.text()?,
+				Some("collected") => node.broken_off = source.text()?.starts_with("state=open"),
+				Some("agent.log") => node.agent_log += &source.text()?,
+				Some("node") => describe(&mut node, &source.text()?),
+				Some("ends") => node.ends = ends(&source.text()?),
 				_ => {}
 			}
 			if !is_stream(path) {
@@ -276,20 +284,12 @@ impl Run {
 		}
 		self.images.extend(images.into_values());
 		self.nodes.push(node);
+		Ok(())
 	}
 }
 
 fn is_stream(path: &Path) -> bool {
 	path.extension().is_some_and(|extension| extension == "fts")
-}
-
-fn sorted_entries(folder: &Path) -> Result<Vec<PathBuf>, PackError> {
-	let mut entries = Vec::new();
-	for entry in fs::read_dir(folder).at(folder)? {
-		entries.push(entry.at(folder)?.path());
-	}
-	entries.sort();
-	Ok(entries)
 }
 
 /// `<pid>.<instance>.fts`, `<pid>.<instance>.<number>.fts` of one that may not make long files, or

@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use fathom_sink::write_new;
+use fathom_sink::{entries, write_new};
 use rayon::prelude::*;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -172,10 +172,9 @@ impl Folder {
 			all.add(load(&from.join("sums"))?);
 			for table in TABLES_IN_PARTS {
 				let from = from.join(table);
-				for entry in fs::read_dir(&from).at(&from)? {
-					let entry = entry.at(&from)?;
-					let place = tables.join(table).join(entry.file_name());
-					fs::rename(entry.path(), &place).at(&place)?;
+				for part in entries(&from).at(&from)? {
+					let place = tables.join(table).join(part.file_name().unwrap_or_default());
+					fs::rename(&part, &place).at(&place)?;
 				}
 			}
 		}

@@ -1,9 +1,10 @@
 //! Call sites: from an offset in a module to function, file and line, and to the line that is the user's own.
 
-use std::collections::HashMap;
-use std::iter;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
+use std::{fs, io, iter};
 
+use fathom_sink::IfThere;
 use object::Object as _;
 
 use crate::define::ScriptLine;
@@ -118,6 +119,11 @@ impl Frames {
 		self.skipped.iter().any(|name| is_named(path, name))
 	}
 
+	/// Modules that are there and cannot be read, each with the reason.
+	pub fn unreadable(&self) -> &BTreeMap<String, String> {
+		&self.resolver.unreadable
+	}
+
 	/// What is at the site itself.
 	pub fn innermost(&self, site: u32) -> Resolved {
 		self.of[site as usize].first().map(|frame| frame.at.clone()).unwrap_or_default()
@@ -152,6 +158,7 @@ impl Frames {
 #[derive(Default)]
 struct Resolver {
 	modules: HashMap<(String, Vec<u8>), Option<addr2line::Loader>>,
+	unreadable: BTreeMap<String, String>,
 }
 
 impl Resolver {
@@ -165,9 +172,12 @@ impl Resolver {
 		if self.modules.len() >= Self::MODULES && !self.modules.contains_key(&key) {
 			self.modules.clear();
 		}
+		let unreadable = &mut self.unreadable;
 		let loader = self.modules.entry(key).or_insert_with_key(|(module, build_id)| {
-			let path = Path::new(module);
-			same_build(path, build_id).then(|| addr2line::Loader::new(path).ok()).flatten()
+			load(Path::new(module), build_id).unwrap_or_else(|error| {
+				unreadable.insert(module.clone(), error.to_string());
+				None
+			})
 		});
 		let own = is_own(&site.module);
 		match loader {
@@ -200,14 +210,25 @@ fn is_own(module: &str) -> bool {
 	!name.is_empty() && !is_shared && !begins(name, &MODULES)
 }
 
-/// The file there now is the one that ran.
-fn same_build(path: &Path, build_id: &[u8]) -> bool {
-	if build_id.is_empty() {
-		return path.is_file();
+/// A module's symbols; `None`: it is gone, is not the one that ran, or has none.
+fn load(path: &Path, build_id: &[u8]) -> io::Result<Option<addr2line::Loader>> {
+	if !same_build(path, build_id)? {
+		return Ok(None);
 	}
-	let Ok(data) = std::fs::read(path) else { return false };
-	let Ok(file) = object::File::parse(&*data) else { return false };
-	matches!(file.build_id(), Ok(Some(id)) if id == build_id)
+	match addr2line::Loader::new(path) {
+		Ok(loader) => Ok(Some(loader)),
+		Err(error) => error.downcast::<io::Error>().map_or(Ok(None), |error| Err(*error)),
+	}
+}
+
+/// The file there now is the one that ran.
+fn same_build(path: &Path, build_id: &[u8]) -> io::Result<bool> {
+	if build_id.is_empty() {
+		return Ok(fs::metadata(path).if_there()?.is_some_and(|facts| facts.is_file()));
+	}
+	let Some(data) = fs::read(path).if_there()? else { return Ok(false) };
+	let Ok(file) = object::File::parse(&*data) else { return Ok(false) };
+	Ok(matches!(file.build_id(), Ok(Some(id)) if id == build_id))
 }
 
 fn look_up(loader: &addr2line::Loader, return_address: u64, own: bool) -> Vec<Frame> {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use arrow_schema::SchemaRef;
+use fathom_sink::entries;
 use fathom_stream::Decoder;
 use parquet::arrow::ArrowWriter;
 use serde::{Deserialize, Serialize};
@@ -437,7 +438,7 @@ pub fn fill_empty(folder: &Path) -> Result<(), PackError> {
 		[("args", schema_of(&schema::ARGS)), ("links", schema_of(&schema::LINKS))]
 	{
 		let path = folder.join(table);
-		if fs::read_dir(&path).at(&path)?.next().is_none() {
+		if entries(&path).at(&path)?.is_empty() {
 			let path = path.join("empty.parquet");
 			let mut file = PartFile { path, schema, writer: None };
 			file.open()?;

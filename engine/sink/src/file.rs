@@ -3,21 +3,108 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 
+/// What may not be there: only ENOENT says that it is not. Any other error of reading is one, and never an answer.
+pub trait IfThere<T> {
+	fn if_there(self) -> io::Result<Option<T>>;
+}
+
+impl<T> IfThere<T> for io::Result<T> {
+	fn if_there(self) -> io::Result<Option<T>> {
+		match self {
+			Ok(value) => Ok(Some(value)),
+			Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+			Err(error) => Err(error),
+		}
+	}
+}
+
+/// Is there a directory of this name?
+pub fn is_directory(path: &Path) -> io::Result<bool> {
+	Ok(fs::metadata(path).if_there()?.is_some_and(|facts| facts.is_dir()))
+}
+
+/// All that is in a directory, by name; nothing where there is none.
+pub fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
+	let Some(listed) = fs::read_dir(folder).if_there()? else { return Ok(Vec::new()) };
+	let mut paths: Vec<PathBuf> =
+		listed.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
+	paths.sort();
+	Ok(paths)
+}
+
 /// A file that is this name's own; what was there before, be it a link, goes first.
 pub fn create_new(path: &Path) -> io::Result<File> {
-	match fs::remove_file(path) {
-		Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-		_ => {}
-	}
+	fs::remove_file(path).if_there()?;
 	File::create_new(path)
 }
 
 pub fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
 	create_new(path)?.write_all(bytes)
+}
+
+/// This file with what `fill` writes, whole or not at all, after a power cut too. A reader finds it or the one before.
+pub fn replace<T>(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<T>) -> io::Result<T> {
+	let mut name = path.file_name().unwrap_or_default().to_owned();
+	name.push(format!(".{}.tmp", std::process::id()));
+	let staging = path.with_file_name(name);
+	let filled = create_new(&staging).and_then(|mut file| {
+		let filled = fill(&mut file)?;
+		file.sync_all()?;
+		fs::rename(&staging, path)?;
+		Ok(filled)
+	});
+	if filled.is_err() {
+		let _ = fs::remove_file(&staging); // the reason counts
+	}
+	let filled = filled?;
+	sync_directory(path.parent().unwrap_or(path))?;
+	Ok(filled)
+}
+
+/// The same of bytes that are there.
+pub fn replace_bytes(path: &Path, bytes: &[u8]) -> io::Result<()> {
+	replace(path, |file| file.write_all(bytes))
+}
+
+/// What names this directory holds outlives a power cut; there are file systems that cannot be asked for it.
+pub fn sync_directory(path: &Path) -> io::Result<()> {
+	match File::open(path)?.sync_all() {
+		Err(error) if error.kind() == ErrorKind::InvalidInput => Ok(()),
+		synced => synced,
+	}
+}
+
+/// All below this directory outlives a power cut, but its own name.
+pub fn sync_below(folder: &Path) -> io::Result<()> {
+	for path in entries(folder)? {
+		if is_directory(&path)? {
+			sync_below(&path)?;
+		} else {
+			File::open(&path)?.sync_all()?;
+		}
+	}
+	sync_directory(folder)
+}
+
+/// A directory, and those above it that are missing; their names outlive a power cut. False: it was there.
+pub fn make_directories(path: &Path) -> io::Result<bool> {
+	if is_directory(path)? {
+		return Ok(false);
+	}
+	let above = path.parent().filter(|above| !above.as_os_str().is_empty());
+	if let Some(above) = above {
+		make_directories(above)?;
+	}
+	match fs::create_dir(path) {
+		Err(error) if error.kind() == ErrorKind::AlreadyExists => {} // another made it
+		made => made?,
+	}
+	sync_directory(above.unwrap_or(Path::new(".")))?;
+	Ok(true)
 }
 
 /// A file that is there, or is made; it keeps what it has. A link, or what is no file, is refused.
@@ -39,6 +126,19 @@ pub fn open_or_create(path: &Path) -> io::Result<File> {
 #[cfg(test)]
 mod tests {
 	use super::*;
+
+	#[test]
+	fn only_what_is_not_there_is_absent() {
+		let failed = |errno: rustix::io::Errno| io::Result::<()>::Err(errno.into()).if_there();
+		use rustix::io::Errno;
+		assert!(matches!(failed(Errno::NOENT), Ok(None)));
+		for errno in [Errno::ACCESS, Errno::IO, Errno::MFILE, Errno::NOTDIR, Errno::NOMEM] {
+			assert_eq!(failed(errno).unwrap_err().raw_os_error(), Some(errno.raw_os_error()));
+		}
+		assert_eq!(entries(Path::new("/proc/self/none")).unwrap(), Vec::<PathBuf>::new());
+		assert!(entries(Path::new("/proc/self/stat")).is_err());
+		assert!(is_directory(Path::new("/proc/self/stat/none")).is_err());
+	}
 
 	#[test]
 	fn what_a_link_leads_to_stays_as_it_is() {

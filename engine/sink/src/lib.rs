@@ -11,7 +11,10 @@ mod sink;
 mod spool;
 
 pub use block::{Codec, Head, MOST_RAW, Piece, compress, seal};
-pub use file::{create_new, open_or_create, write_new};
+pub use file::{
+	IfThere, create_new, entries, is_directory, make_directories, open_or_create, replace,
+	replace_bytes, sync_below, sync_directory, write_new,
+};
 pub use index::{Entry, Records, index, read_index};
 pub use scan::{Bytes, Scanned, scan};
 pub use sink::{Files, INDEX, Lost, Report, Sink, good_name};

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use crate::block::{Codec, Head};
-use crate::file::write_new;
+use crate::file::{IfThere, entries, replace_bytes};
 use crate::index::{Entry, index, read_index};
 use crate::scan::{Bytes, scan};
 
@@ -83,11 +83,8 @@ impl Sink {
 		if files.is_empty() {
 			return Ok(None);
 		}
-		let (entries, torn) = match fs::read(folder.join(INDEX)) {
-			Ok(data) => read_index(&data),
-			Err(error) if error.kind() == io::ErrorKind::NotFound => (Vec::new(), 0),
-			Err(error) => return Err(error),
-		};
+		let data = fs::read(folder.join(INDEX)).if_there()?.unwrap_or_default();
+		let (entries, torn) = read_index(&data);
 		let mut sink = Sink {
 			folder: folder.to_owned(),
 			files,
@@ -245,7 +242,7 @@ impl Sink {
 		for file in self.files.values() {
 			let facts = file.metadata()?;
 			bytes += facts.len();
-			newest = newest.max(facts.modified().ok());
+			newest = newest.max(Some(facts.modified()?));
 		}
 		Ok((bytes, newest))
 	}
@@ -255,11 +252,9 @@ impl Sink {
 		self.report.index_torn == 0 && self.report.scanned == 0
 	}
 
-	/// Makes the index anew: aside, then moved over the old one.
+	/// Makes the index anew.
 	pub fn write_index(&self) -> io::Result<()> {
-		let temporary = self.folder.join(format!("{INDEX}.{}.tmp", std::process::id()));
-		write_new(&temporary, &index(&self.blocks))?;
-		fs::rename(temporary, self.folder.join(INDEX))
+		replace_bytes(&self.folder.join(INDEX), &index(&self.blocks))
 	}
 }
 
@@ -268,12 +263,7 @@ const MOST_HOLE: usize = 256 << 20;
 
 fn shared_files(folder: &Path) -> io::Result<BTreeMap<String, File>> {
 	let mut files = BTreeMap::new();
-	let entries = match fs::read_dir(folder) {
-		Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(files),
-		entries => entries?,
-	};
-	for entry in entries {
-		let path = entry?.path();
+	for path in entries(folder)? {
 		let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
 		if good_name(name) && path.extension().is_some_and(|end| end == SUFFIX) {
 			files.insert(name.to_owned(), File::open(&path)?);

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FallocateFlags, SeekFrom, fallocate, seek};
 
 use crate::block::{Codec, Head, MOST_RAW, Piece, seal};
+use crate::file::{IfThere, make_directories, replace};
 use crate::sink::good_name;
 
 /// What is given back to the system begins and ends at its pages.
@@ -45,10 +46,8 @@ impl Spool {
 			if !good_name(&name) || name.ends_with(".tmp") {
 				continue;
 			}
-			let size = match entry.metadata() {
-				Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-				facts => facts?.len(),
-			};
+			let Some(facts) = entry.metadata().if_there()? else { continue };
+			let size = facts.len();
 			let from = self.begin(&name, size)?;
 			if from < size {
 				self.waiting.push_back((name, from, size));
@@ -160,14 +159,15 @@ pub fn random() -> io::Result<u64> {
 pub fn bring_in(folder: &Path, run: &Path) -> io::Result<u64> {
 	let source = random()?;
 	let sink = run.join("sink");
-	fs::create_dir_all(&sink)?;
-	let mut file = File::create_new(sink.join(format!("left-{source:016x}.blocks")))?;
+	make_directories(&sink)?;
 	let mut spool = Spool::new(folder, source);
 	let bytes = spool.look()?;
-	while let Some((_, block)) = spool.block(1 << 20, true, Codec::Zstd)? {
-		io::Write::write_all(&mut file, &block)?;
-	}
-	io::Write::write_all(&mut file, &spool.last().1)?;
+	replace(&sink.join(format!("left-{source:016x}.blocks")), |file| {
+		while let Some((_, block)) = spool.block(1 << 20, true, Codec::Zstd)? {
+			file.write_all(&block)?;
+		}
+		file.write_all(&spool.last().1)
+	})?;
 	spool.remove()?;
 	Ok(bytes)
 }

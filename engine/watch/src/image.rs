@@ -130,7 +130,7 @@ impl Image {
 	/// Its process still runs, as far as a ring can tell.
 	pub fn is_alive(&self) -> bool {
 		let header = self.ring.as_ref().map(|ring| ring.header);
-		header.is_some_and(|header| is_alive(header.pid, header.pid_start))
+		header.is_some_and(|header| may_live(header.pid, header.pid_start))
 	}
 
 	/// Takes what is new; returns what is open. `last`: the run is over.
@@ -154,7 +154,7 @@ impl Image {
 		ring: &mut Ring,
 		shared: &mut Shared<'_>,
 	) -> io::Result<Option<Vec<Open>>> {
-		let alive = is_alive(ring.header.pid, ring.header.pid_start); // before: then what is read is all
+		let alive = may_live(ring.header.pid, ring.header.pid_start); // before: then what is read is all
 		let Some(mut reader) = ring.reader() else { return Ok(None) };
 		let mut content = self.advance(Some(&mut reader), shared)?;
 		if !content.tables.is_empty() {
@@ -249,7 +249,7 @@ impl Image {
 	/// May it still write into its files? One that never had a ring may be too early to have one, or have found
 	/// no room for it.
 	fn may_write(&self) -> bool {
-		if !runs(self.pid) {
+		if !runs(self.pid).unwrap_or(true) {
 			return false;
 		}
 		if self.had_ring { self.in_exec() } else { self.held.is_empty() }
@@ -476,6 +476,11 @@ fn file_chunk(stream: &mut Stream, data: &[u8], target: &mut StreamTarget<'_>) {
 		stream.earlier_copy(&chunk.header, chunk.rows, target);
 	}
 	stream.end_chunk(chunk.header.last(), target);
+}
+
+/// Where nobody can say it, it may: then it is looked at again.
+fn may_live(pid: u32, start: u64) -> bool {
+	is_alive(pid, start).unwrap_or(true)
 }
 
 fn ring_chunk(

@@ -111,7 +111,9 @@ def is_settled(directory: Path) -> bool:
     newest = max((stream.st_mtime_ns for stream in streams), default=0)
     present = (len(streams), sum(stream.st_size for stream in streams), newest)
     stated = tuple(int(packed.get(key, -1)) for key in ("files", "bytes", "newest"))
-    return packed.get("alive") == "0" and present == stated and not (directory / "sink").exists()
+    whole = packed.get("refused", "0") == "0" and packed.get("unreadable", "[]") == "[]"
+    ended = packed.get("alive") == "0" and not (directory / "sink").exists()
+    return whole and ended and present == stated
 
 
 def _streams(place: Path) -> list[os.stat_result]:

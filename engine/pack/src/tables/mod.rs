@@ -5,6 +5,7 @@ mod marks;
 mod objects;
 mod processes;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::collectives::CollectiveRow;
@@ -12,7 +13,7 @@ use crate::define::Identity;
 use crate::error::PackError;
 use crate::marks::MarkRow;
 use crate::merge::{ImageState, Merged, ProcessRow};
-use crate::missing::missing;
+use crate::missing::{missing, without_lines};
 use crate::output::Table;
 use crate::process_facts::{ProcessFacts, duration};
 use crate::run::Run;
@@ -31,13 +32,14 @@ pub struct Tables<'r> {
 }
 
 impl Tables<'_> {
+	/// Returns the modules that are there and cannot be read, each with the reason.
 	pub fn write(
 		&self,
 		collectives: &[CollectiveRow],
 		written: &Written,
 		heat_width: i64,
-		links: &[Option<MarkRow>],
-	) -> Result<(), PackError> {
+		more: impl Iterator<Item = MarkRow>,
+	) -> Result<BTreeMap<String, String>, PackError> {
 		self.runs(written.unfinished)?;
 		self.processes()?;
 		self.streams()?;
@@ -51,12 +53,14 @@ impl Tables<'_> {
 		self.tops(written)?;
 		self.heat(written, heat_width)?;
 		self.hints()?;
-		self.sites()?;
+		let unreadable = self.sites()?;
 		let mut marks = self.samples()?;
 		marks.extend(self.missing());
-		marks.extend(links.iter().flatten().cloned());
+		marks.extend(more);
+		marks.extend(without_lines(&unreadable));
 		self.marks(marks)?;
-		self.ops()
+		self.ops()?;
+		Ok(unreadable)
 	}
 
 	/// What of the run is not here.

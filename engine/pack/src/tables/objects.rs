@@ -1,5 +1,7 @@
 //! Tables of what calls are about: `files`, `objects`, `selections`, `hints_in_force`, `sites`.
 
+use std::collections::BTreeMap;
+
 use fathom_stream::{descriptor_flag, hint_source, object_class, selection_form};
 
 use super::Tables;
@@ -193,7 +195,8 @@ impl<'r> Tables<'r> {
 			.write(self.folder, "hints_in_force")
 	}
 
-	pub fn sites(&self) -> Result<(), PackError> {
+	/// Returns the modules that are there and cannot be read, each with the reason.
+	pub fn sites(&self) -> Result<BTreeMap<String, String>, PackError> {
 		let rows = &self.merged.sites.rows;
 		let mut frames = Frames::new(self.run.skipped());
 		frames.look_up(&self.merged.sites);
@@ -224,6 +227,7 @@ impl<'r> Tables<'r> {
 			.u32_or("frame_line", here.iter().map(|row| row.line).collect())
 			.u32_or("caller", rows.iter().map(|row| row.caller).collect())
 			.text_or("entry", rows.iter().map(|row| known(&row.entry)).collect())
-			.write(self.folder, "sites")
+			.write(self.folder, "sites")?;
+		Ok(frames.unreadable().clone())
 	}
 }

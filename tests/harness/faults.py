@@ -1,0 +1,187 @@
+"""A reader's command, one of whose system calls fails: what it leaves, and what the next one without fault leaves."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.injected import Fault
+
+#: How calls on files fail that need not: a file is not there in no other way than ENOENT.
+READS = ("EIO", "EACCES", "EMFILE")
+ERRORS = {
+    "openat": READS,
+    "read": ("EIO",),
+    "pread64": ("EIO",),
+    "statx": ("EIO", "EACCES"),
+    "newfstatat": ("EIO", "EACCES"),
+    "fstat": ("EIO",),
+    "getdents64": ("EIO",),
+    "readlink": ("EACCES",),
+    "flock": ("ENOLCK",),
+    "lseek": ("EIO",),
+    "write": ("ENOSPC", "EIO"),
+    "pwrite64": ("ENOSPC",),
+    "copy_file_range": ("EIO", "ENOSPC"),
+    "ftruncate": ("EIO",),
+    "fsync": ("EIO",),
+    "fdatasync": ("EIO",),
+    "rename": ("EIO", "EACCES"),
+    "renameat2": ("EIO",),
+    "link": ("EIO",),
+    "mkdir": ("ENOSPC", "EACCES"),
+    "unlink": ("EACCES",),
+    "unlinkat": ("EACCES",),
+    "rmdir": ("EACCES",),
+}
+
+LINE = re.compile(r"(\d+) +(\w+)\(")
+
+
+@dataclass(frozen=True)
+class Result:
+    status: int
+    output: str
+    errors: tuple[str, ...]
+    files: dict[str, bytes]
+
+    def same(self, other: Result) -> bool:
+        """Old tables may stay until the next pack."""
+        old = {name for name in self.files if "/tables.old/" in name}
+        files = {name: text for name, text in self.files.items() if name not in old}
+        return (self.output, files) == (other.output, other.files)
+
+
+@dataclass(frozen=True)
+class Case:
+    """`place` holds all that the command reads and writes; `words` of it say what it is given there."""
+
+    place: Path
+    words: tuple[str, ...]
+    #: Files below `place` that say the result, by name.
+    files: Callable[[Path], dict[str, bytes]]
+    #: Calls on what is in the place alone: what a Python needs to begin with is not the command's.
+    inside: bool = False
+    #: What it makes, and refuses to make over; in the place.
+    made: str = ""
+
+    @property
+    def template(self) -> Path:
+        return self.place.with_name(f"{self.place.name}.template")
+
+    def keep(self) -> None:
+        """What is in the place now is what each trial begins with."""
+        shutil.copytree(self.place, self.template, symlinks=True)
+
+    def restore(self) -> None:
+        shutil.rmtree(self.place, ignore_errors=True)
+        shutil.copytree(self.template, self.place, symlinks=True)
+
+    def run(self, *before: str) -> Result:
+        done = subprocess.run(
+            [*before, *self.words],
+            cwd=self.place,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            stdin=subprocess.DEVNULL,
+            timeout=120,
+            check=False,
+        )
+        lines = tuple(done.stderr.splitlines())
+        return Result(done.returncode, done.stdout, lines, self.files(self.place))
+
+    def strace(self, *options: str) -> list[str]:
+        paths = [self.place, *sorted(self.place.rglob("*"))] if self.inside else []
+        named = [word for path in paths for word in ("-P", str(path))]
+        return ["strace", "-f", "-qq", *options, *named]
+
+
+def below(*names: str, but: tuple[str, ...] = ()) -> Callable[[Path], dict[str, bytes]]:
+    """These files of the place, and all in these folders."""
+
+    def read(place: Path) -> dict[str, bytes]:
+        paths = (path for name in names for path in (place / name, *(place / name).rglob("*")))
+        files = (path for path in paths if path.is_file())
+        return {
+            str(path.relative_to(place)): path.read_bytes()
+            for path in files
+            if path.name not in but
+        }
+
+    return read
+
+
+def possible(case: Case) -> list[Fault]:
+    """Every call on files that the command makes once it has named a run, in each way that it can fail."""
+    case.restore()
+    log = case.place.with_name("strace.log")
+    calls = ",".join(ERRORS)
+    case.run(*case.strace("-o", str(log), "-e", f"trace=?{calls.replace(',', ',?')}"))
+    counts: dict[tuple[str, str], int] = defaultdict(int)
+    faults: dict[Fault, None] = {}
+    begun = False
+    for line in log.read_text(errors="replace").splitlines():
+        match = LINE.match(line)
+        if not match:
+            continue
+        thread, call = match.groups()
+        counts[thread, call] += 1
+        begun |= ".fathom" in line and "execve" not in line
+        if begun:
+            for error in ERRORS[call]:
+                faults[Fault(call, counts[thread, call], error)] = None
+    return list(faults)
+
+
+def wrong(case: Case, fault: Fault, right: Result, said: Callable[[Path], bool]) -> str | None:
+    """What the command leaves after this fault that it must not. `said`: does what it left say that something is not
+    in it?"""
+    case.restore()
+    inject = f"inject={fault.call}:error={fault.error}:when={fault.ordinal}"
+    failed = case.run(*case.strace("-o", "/dev/null", "-e", f"trace={fault.call}", "-e", inject))
+    if failed.status == 127 and "loading shared libraries" in failed.errors[0]:
+        return None  # of another thread than the one that makes this call in the engine
+    if failed.status == 0:
+        if not failed.same(right) and not said(case.place):
+            return f"{fault}: status 0, other result, {differing(failed, right)}"
+    elif failed.status < 0 or failed.status > 3 or not is_one_line(failed, fault):
+        return f"{fault}: status {failed.status}, {list(failed.errors)}"
+    if failed.status == 0 and case.made:
+        (case.place / case.made).unlink()
+    again = case.run()
+    if again.status != 0 or again.files != right.files:
+        return f"{fault}: the next one is wrong: {again.status}, {differing(again, right)}"
+    return None
+
+
+def is_one_line(failed: Result, fault: Fault) -> bool:
+    """The line is written too, and that may be what fails."""
+    return len(failed.errors) == 1 or (not failed.errors and fault.call == "write")
+
+
+def differing(one: Result, other: Result) -> list[str]:
+    names = one.files.keys() | other.files.keys()
+    files = sorted(name for name in names if one.files.get(name) != other.files.get(name))
+    return [*files, *(["output"] if one.output != other.output else [])]
+
+
+def sweep(case: Case, said: Callable[[Path], bool], share: int = 1) -> Iterator[str]:
+    """One line for each fault, of every `share`-th, that is taken for data, is not said, or spoils what comes after."""
+    case.keep()
+    right = case.run()
+    assert right.status == 0, right
+    case.restore()
+    assert case.run().same(right), "does not do the same twice"
+    faults = possible(case)
+    chosen = faults[::share]
+    for fault in chosen:
+        line = wrong(case, fault, right, said)
+        if line:
+            yield line
+    print(f"{len(chosen)} of {len(faults)} faults of {' '.join(case.words)}")

@@ -1,0 +1,32 @@
+"""What pack, recover and join leave outlives a power cut at each of their writes: the next one is right, and nothing
+that it needs is gone. What Python leaves is in the same order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from harness import faults, needs, power
+from test_engine_faults import COMMANDS, FATHOM, shown_run
+
+
+@pytest.mark.parametrize("name", ["pack", "pack --force", "recover", "join"])
+def test_the_next_one_is_right(name: str, tmp_path: Path) -> None:
+    needs.require(["strace"])
+    prepare, words, folders = COMMANDS[name]
+    prepare(tmp_path / "place")
+    files = faults.below(*folders, but=(".pack.lock", "packed"))
+    case = faults.Case(tmp_path / "place", words, files)
+    case.keep()
+    wrong = [*power.misordered(case), *power.spoiled(case)]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_a_run_in_one_file_is_on_the_disk(tmp_path: Path) -> None:
+    needs.require(["strace"])
+    shown_run(tmp_path / "place")
+    words = (*FATHOM, "pack", "w.fathom", "--one-file", "x.zip")
+    case = faults.Case(tmp_path / "place", words, faults.below("x.zip"))
+    case.keep()
+    wrong = power.misordered(case)
+    assert not wrong, "\n".join(wrong)
