@@ -207,7 +207,7 @@ def _ask(arguments: argparse.Namespace) -> int:
         rows = as_json(answer.views[one])
         print(json.dumps(rows if arguments.view else content, indent=1, ensure_ascii=False))
     elif arguments.csv:
-        sys.stdout.write(tables.csv_text(answer.views[one]))
+        tables.write_csv(answer.views[one])
     elif arguments.view:
         tables.show(
             latency.columns(answer.views[one], answer.layers, named=True), answer.views[one]
@@ -263,7 +263,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         written.show(rows)
     elif arguments.csv:
-        sys.stdout.write(tables.csv_text(rows))
+        tables.write_csv(rows)
     else:
         _print(rows)
     return 0

@@ -132,7 +132,7 @@ def _print_table(arguments: argparse.Namespace, source: Run, content: Page) -> N
     if arguments.json:
         written.show(rows)
     elif arguments.csv:
-        sys.stdout.write(tables.csv_text(rows))
+        tables.write_csv(rows)
     else:
         tables.show(columns, rows)
         for line in words_by(content, arguments.by):
