@@ -3,7 +3,6 @@
 import contextlib
 import math
 import os
-import tempfile
 import threading
 from decimal import Decimal
 from functools import cached_property
@@ -22,6 +21,7 @@ from fathom.run import database, macros, manifest, onefile
 from fathom.run.directory import engine, find, resolve
 from fathom.run.logs import tool_of
 from fathom.run.rings import are_done, own_rings, remove
+from fathom.run.scratch import Scratch
 
 if TYPE_CHECKING:
     from fathom.run.cluster import Workers
@@ -44,7 +44,7 @@ class Run:
         self._turn = threading.Lock()  # a connection keeps the rows of one statement
         self.name = path.name.removesuffix(".fathom")
         self.manifest = manifest.read(path)
-        self.unpacked: tempfile.TemporaryDirectory[str] | None = None  # goes when the run does
+        self.unpacked: Scratch | None = None  # goes when the run does
         self.workers: Workers | None = None  # who may be asked in parts
 
     @property
@@ -63,14 +63,14 @@ class Run:
 
         pattern = files[name]
         try:
-            parts = [str(part) for part in sorted(pattern.parent.glob(pattern.name))]
+            parts = [str(part) for part in database.parts_of(pattern)]
             rows = pyarrow.dataset.dataset(parts, format="parquet")
             apart = name in database.APART and "runtime" in rows.schema.names
             return rows.to_table(
                 filter=None if self.with_runtime or not apart else ~pc.field("runtime")
             )
         except (OSError, pa.ArrowException) as error:
-            raise DamagedRun(f"{pattern}: {error}; pack the run again") from error
+            raise database.damaged(pattern, str(error)) from error
 
     @cached_property
     def connection(self) -> duckdb.DuckDBPyConnection:
@@ -130,9 +130,11 @@ def streams_lost(directory: Path) -> bool:
         return False
     try:
         with ParquetFile(known) as file:
-            paths = file.read(columns=["path"])["path"].to_pylist()
+            paths = [str(path) for path in file.read(columns=["path"])["path"].to_pylist()]
     except (OSError, pa.ArrowException) as error:
-        raise DamagedRun(f"{known}: {error}; pack the run again") from error
+        raise database.damaged(known, str(error)) from error
+    except KeyError:
+        raise database.damaged(known, "has no column path") from None
     own = {path for path in paths if path.startswith("streams/")}
     shared = any(path.startswith("sink/") for path in paths)
     return (shared and not any(directory.glob("sink/*.blocks"))) or any(
@@ -208,19 +210,29 @@ def open_as(
     with_runtime: bool = False,
 ) -> R:
     """The same, of a class that can more."""
-    unpacked = None
     if Path(path).is_file() and not find(path) and not tool_of(Path(path)):
-        unpacked = tempfile.TemporaryDirectory(prefix="fathom-")
-        directory = onefile.unpack(Path(path), Path(unpacked.name))
-    else:
-        directory = resolve(path)
-        _pack(directory, quiet)
-        _check(directory)
+        return _unpacked(kind, Path(path), memory, with_runtime)
+    directory = resolve(path)
+    _pack(directory, quiet)
+    _check(directory)
     run = kind(directory, memory, with_runtime)
-    run.unpacked = unpacked
-    if not unpacked:
-        manifest.complete(run.path, run.sql)
-        _tidy(run)
+    manifest.complete(run.path, run.sql)
+    _tidy(run)
+    return run
+
+
+def _unpacked(kind: type[R], file: Path, memory: str | None, with_runtime: bool) -> R:
+    """The run in this file. What is wrong is said of the file: nobody knows where it is unpacked to."""
+    unpacked = Scratch()
+    directory = onefile.unpack(file, unpacked.path)
+    try:
+        if missing := _missing(directory):
+            raise DamagedRun(f"{directory}: no table {', '.join(missing)}")
+        run = kind(directory, memory, with_runtime)
+        run.unpacked = unpacked
+        assert run.connection
+    except DamagedRun as error:
+        raise DamagedRun(str(error).replace(f"{unpacked.path}/", f"{file}: ")) from error
     return run
 
 
