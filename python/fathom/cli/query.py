@@ -39,7 +39,7 @@ from fathom.analysis.latency import segment as segments
 from fathom.cli.arguments import Newest, add_run, add_with_runtime
 from fathom.errors import UsageError, nearest, unknown
 from fathom.pages import bars, latency, written
-from fathom.run import cluster, shell
+from fathom.run import cluster, confined, shell
 from fathom.run.directory import find
 from fathom.run.limitations import explain_missing, reads_and_writes
 from fathom.run.store import Run, as_json
@@ -257,6 +257,15 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(
             "query: SQL on a cluster needs --combine TEXT, the statement on `partials`"
         )
+    try:
+        with confined.limited(confined.machine() * 9 // 10):
+            return _show(arguments, statement)
+    except MemoryError:
+        raise UsageError("query: this needs more memory than there is here; ask for less") from None
+
+
+def _show(arguments: argparse.Namespace, statement: str) -> int:
+    """Asks, and prints the rows."""
     with _opened(arguments) as opened:
         combine = arguments.combine
         rows = _apart(opened.in_parts(statement, combine) if combine else opened.many(statement))
