@@ -1,5 +1,6 @@
 """Runs that are damaged, or that somebody prepared: reading one ends in an answer or in one line."""
 
+import errno
 import json
 import os
 import random
@@ -19,6 +20,7 @@ from fathom.__main__ import main
 from fathom.errors import DamagedRun
 from fathom.run import manifest, onefile, scratch
 from fathom.run.store import open_run
+from schema import table
 
 READERS = (("show",), ("show", "--findings"), ("landscape",), ("diff", "{run}"), ("patterns",))
 VALUES = (None, -1, "x", [1], [None], {"a": 1}, 1e308, True, 10**30)
@@ -291,3 +293,28 @@ def test_an_output_that_takes_nothing(shared_run: Path, words: list[str], to: st
     )
     assert done.returncode == 3
     assert "Traceback" not in done.stderr and "fathom: standard output: " in done.stderr
+
+
+def test_tables_of_another_run_are_refused(run_directory: Path, asked: Callable[..., str]) -> None:
+    file = run_directory / "tables" / "streams.parquet"
+    node = run_directory / "streams" / "n1"
+    node.mkdir(parents=True)
+    rows = table("streams", [{"stream": 0, "path": "streams/elsewhere/1.1.fts"}])
+    pq.write_table(rows, file)
+    assert asked(("show",), run_directory) == ""  # its streams were deleted
+    (node / "2.2.fts").write_bytes(b"")
+    assert "its tables are of another run" in asked(("show",), run_directory)
+
+
+def test_a_picture_that_finds_no_room_is_not_left(
+    run_directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(self: Path, *_: object, **__: object) -> int:
+        self.touch()
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    place = tmp_path / "pictures"
+    place.mkdir()
+    monkeypatch.setattr(Path, "write_text", full)
+    assert main(["show", str(run_directory), "--svg", str(place / "page.svg")]) == 2
+    assert list(place.iterdir()) == []

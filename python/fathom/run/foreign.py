@@ -5,6 +5,7 @@ import errno
 import json
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -43,7 +44,8 @@ def check_files(folder: Path) -> None:
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
-                check_files(Path(entry.path))
+                with suppress(PermissionError):  # whoever needs it will say so
+                    check_files(Path(entry.path))
             elif not entry.is_file() and not _leads_to_folder_or_nowhere(entry):
                 raise DamagedRun(
                     f"{printable(entry.path)}: is no regular file, so the run is not read"

@@ -22,6 +22,7 @@ from fathom.run.directory import engine, find, resolve
 from fathom.run.logs import tool_of
 from fathom.run.rings import are_done, own_rings, remove
 from fathom.run.scratch import Scratch
+from fathom.text.quoting import shell
 
 if TYPE_CHECKING:
     from fathom.run.cluster import Workers
@@ -125,38 +126,63 @@ R = TypeVar("R", bound=Run)
 
 def streams_lost(directory: Path) -> bool:
     """Is a stream file that the tables were made of no longer there? Then packing again would lose its calls."""
+    known = _known_streams(directory)
+    shared = any(path.startswith("sink/") for path in known)
+    return (shared and not any(directory.glob("sink/*.blocks"))) or any(
+        not (directory / path).exists() for path in known if path.startswith("streams/")
+    )
+
+
+def _streams_of_tables(directory: Path) -> bool:
+    """Is there any that the tables were made of?"""
+    return any((directory / path).exists() for path in _known_streams(directory))
+
+
+def _known_streams(directory: Path) -> list[str]:
+    """Those that the tables were made of; none where it is not packed."""
     known = directory / "tables" / "streams.parquet"
     if not known.is_file():
-        return False
+        return []
     try:
         with ParquetFile(known) as file:
-            paths = [str(path) for path in file.read(columns=["path"])["path"].to_pylist()]
+            return [str(path) for path in file.read(columns=["path"])["path"].to_pylist()]
     except (OSError, pa.ArrowException) as error:
         raise database.damaged(known, str(error)) from error
     except KeyError:
         raise database.damaged(known, "has no column path") from None
-    own = {path for path in paths if path.startswith("streams/")}
-    shared = any(path.startswith("sink/") for path in paths)
-    return (shared and not any(directory.glob("sink/*.blocks"))) or any(
-        not (directory / path).exists() for path in own
-    )
 
 
 def _pack(directory: Path, quiet: bool) -> None:
     """Asks the engine, which does nothing when the tables are up to date. What cannot be packed here
     (no engine, a read-only directory, streams that were deleted) is read as it is, if there is anything to read."""
     packed = (directory / "tables" / "runs.parquet").is_file()
-    if not (directory / "streams").is_dir() or (packed and streams_lost(directory)):
+    if not (directory / "streams").is_dir() or (packed and _stays_as_it_is(directory)):
         return
     try:
         if not os.access(directory, os.W_OK):
-            raise FathomError(f"{directory} is not packed, and it is not writable")
+            raise FathomError(
+                f"{directory} is not packed, and it is not writable: its owner packs it"
+                f" ({shell(['fathom', 'pack', str(directory)])}), or read a copy"
+            )
         engine("pack", *(["--quiet"] if quiet else []), str(directory))
     except DamagedRun:
         raise
     except FathomError:
         if not packed:
             raise
+
+
+def _stays_as_it_is(directory: Path) -> bool:
+    """Streams of a packed run are gone, or may not be read."""
+    nodes = (directory / "streams").iterdir()
+    if not all(os.access(node, os.R_OK | os.X_OK) for node in nodes):
+        return True
+    if not streams_lost(directory):
+        return False
+    if any(directory.glob("streams/*/*.fts")) and not _streams_of_tables(directory):
+        again = shell(["fathom", "pack", "--force", str(directory)])
+        raise DamagedRun(f"{directory}: its tables are of another run; make its own: {again}")
+    return True
 
 
 def _tidy(run: "Run") -> None:
