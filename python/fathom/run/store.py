@@ -174,7 +174,7 @@ def _pack(directory: Path, quiet: bool) -> None:
 
 def _stays_as_it_is(directory: Path) -> bool:
     """Streams of a packed run are gone, or may not be read."""
-    nodes = (directory / "streams").iterdir()
+    nodes = [node for node in (directory / "streams").iterdir() if node.is_dir()]
     if not all(os.access(node, os.R_OK | os.X_OK) for node in nodes):
         return True
     if not streams_lost(directory):
