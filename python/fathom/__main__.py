@@ -4,6 +4,7 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from errno import EBADF, ENOSPC
 from types import ModuleType
 
 from fathom import __version__
@@ -40,6 +41,12 @@ def _help(words: list[str]) -> int:
     return _answer([*words, "--help"])
 
 
+def _typed(word: str) -> str:
+    from fathom.text.quoting import shell  # where something is wrong already
+
+    return shell([word])
+
+
 def _no_command(word: str) -> str:
     """What to say of it: perhaps it is a run, or a program."""
     if word.startswith("-"):
@@ -48,9 +55,9 @@ def _no_command(word: str) -> str:
 
     begin = f"no command '{printable(word)}'"
     if Path(f"{word.removesuffix('.fathom')}.fathom").is_dir():
-        return f"{begin}, but a run; fathom show {printable(word)}"
+        return f"{begin}, but a run; fathom show {_typed(word)}"
     if Path(word).is_file() and os.access(word, os.X_OK):
-        return f"{begin}, but a program; fathom run -- {printable(word)}"
+        return f"{begin}, but a program; fathom run -- {_typed(word)}"
     return unknown("no command", word, (*COMMANDS, *OTHERS), "fathom help lists them")
 
 
@@ -95,9 +102,31 @@ def _run(name: str, module: ModuleType, own: list[str]) -> int:
     return status
 
 
+def _open_closed() -> None:
+    """A stream that was closed (`>&-`) takes nothing, and says so where something is written to it."""
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+
+
+def _discard_output() -> None:
+    """What cannot be written is not tried again at the end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _failed(error: OSError) -> str:
+    """Which file, and why: what has no name and takes no more bytes is the output."""
+    why = error.strerror or printable(str(error))
+    if error.filename is not None:
+        return f"{printable(error.filename)}: {why}"
+    return f"standard output: {why}" if error.errno in (ENOSPC, EBADF) else why
+
+
 def main(words: Sequence[str] | None = None) -> int:
     """Runs one command; its exit status: 0, 1 findings over a limit, 2 usage, 3 data."""
     arguments = list(sys.argv[1:] if words is None else words)
+    _open_closed()
     for stream in (sys.stdout, sys.stderr):
         tolerate(stream)
     try:
@@ -109,14 +138,11 @@ def main(words: Sequence[str] | None = None) -> int:
             print(f"fathom: {error}", file=sys.stderr)
         return error.status
     except BrokenPipeError:  # `fathom query … | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return 0
-    except (
-        OSError
-    ) as error:  # of a file that no command expects to fail, as a disk that cannot be read
-        where = [] if error.filename is None else [printable(error.filename)]
-        why = error.strerror or printable(str(error))
-        print(": ".join(["fathom", *where, why]), file=sys.stderr)
+    except OSError as error:  # of a file that no command expects to fail
+        _discard_output()
+        print(f"fathom: {_failed(error)}", file=sys.stderr)
         return FathomError.status
     except KeyboardInterrupt:
         return 130

@@ -102,7 +102,7 @@ def test_a_running_job_is_followed_to_its_end(chromium: Browser, job: Job) -> No
         until(lambda: "pwrite" in look.text())
         assert "running" not in look.text("header")
         assert look.page.evaluate("() => window.stayed")
-        (run,) = look.page.evaluate("() => fetch('api/v1/runs').then(a => a.json())")["runs"]
+        (run,) = look.ask("runs")["runs"]
         assert run["events"] > WRITES
         assert not run["live"]
 
@@ -173,7 +173,7 @@ def test_pictures_over_time_grow_while_the_job_runs(chromium: Browser, job: Job)
         job.end()
         until(lambda: look.page.locator("main .notice:has-text('Running')").count() == 0)
         look.settle()
-        (run,) = look.page.evaluate("() => fetch('api/v1/runs').then(a => a.json())")["runs"]
+        (run,) = look.ask("runs")["runs"]
         rows = {row["key"]: int(row["calls"]) for row in look.table()}
         assert rows["posix"] > first
         assert not run["live"]

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import operator
 import re
@@ -17,6 +16,7 @@ from typing import Any
 
 from fathom.analysis.limits import FACTORS, QUANTITIES, Amounts, Part
 from fathom.errors import UsageError, printable, unknown
+from fathom.text.quoting import toml
 
 FORMAT = 1
 COMPARE: Mapping[str, Callable[[float, float], bool]] = {
@@ -128,9 +128,9 @@ def written(amounts: Amounts, seconds: bool) -> str:
     for part in parts:
         lines += ["", "[[part]]"]
         if part.files is not None:
-            lines.append(f"files = {_quoted(part.files)}")
+            lines.append(f"files = {toml(part.files)}")
         if part.region is not None:
-            lines.append(f"region = {_quoted(part.region)}")
+            lines.append(f"region = {toml(part.region)}")
         lines += _limits(amounts, part, seconds)
     if len(groups) > MOST_GROUPS:
         lines += [
@@ -155,11 +155,6 @@ def _limits(amounts: Amounts, part: Part, seconds: bool) -> Iterator[str]:
 def _up(value: float) -> str:
     """Three digits behind the point, rounded up."""
     return f"{math.ceil(1000 * value) / 1000:.3f}".rstrip("0").rstrip(".")
-
-
-def _quoted(text: str) -> str:
-    """As TOML writes text: as JSON does, but for one letter."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _escaped(group: str) -> str:

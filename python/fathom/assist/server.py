@@ -32,6 +32,7 @@ from fathom.errors import FathomError, UsageError, printable, unknown
 from fathom.pages import findings as findings_words
 from fathom.pages import on_store as elsewhere
 from fathom.pages import page
+from fathom.run.confined import Process, Question
 from fathom.run.paths import native_command
 from fathom.run.store import as_json, open_as
 
@@ -46,6 +47,8 @@ Answer = dict[str, Any]
 GLOSSARY = (PACKAGE / "glossary.md", PACKAGE.parents[1] / "docs" / "glossary.md")
 #: Of a statement: rows, bytes of memory, seconds.
 ROWS, MEMORY, SECONDS = 200, "1GiB", 20.0
+#: MiB that its process may have of memory, and its answer.
+OF_STATEMENT, OF_ANSWER = 1024, 16
 #: Of a run: findings and source lines in an answer; of a source: lines around the one named.
 TOP, AROUND = 10, 6
 #: Of a program that is started: a name, seconds, and the last lines of its output.
@@ -197,13 +200,15 @@ class Tools:
 
     def sql(self, run: str, statement: str) -> Answer:
         """Rows of one reading DuckDB statement over a run's tables and macros; limited in rows, memory and seconds."""
-        opened = self._runs.open(run)
-        with _limited(opened):
-            rows = opened.sql(f"from ({statement.strip().rstrip(';')}\n) limit {ROWS + 1}")
+        path = str(self._runs.open(run).path)
+        bare = statement.strip().rstrip(";")
+        process = Process(Question(path, bare, False, ROWS, OF_STATEMENT, OF_ANSWER))
+        with _limited(process):
+            rows, total = process.rows()
         return {
             "columns": rows.column_names,
-            "rows": as_json(rows.slice(0, ROWS)),
-            "is_cut": rows.num_rows > ROWS,
+            "rows": as_json(rows),
+            "is_cut": total > ROWS,
             "limits": {"rows": ROWS, "memory": MEMORY, "seconds": SECONDS},
         }
 
@@ -254,13 +259,13 @@ def _source(place: str) -> Answer:
 
 
 @contextmanager
-def _limited(run: Run) -> Iterator[None]:
-    """A statement inside is ended after SECONDS."""
+def _limited(process: Process) -> Iterator[None]:
+    """It is ended after SECONDS."""
     is_over = threading.Event()
 
     def end() -> None:
         is_over.set()
-        run.connection.interrupt()
+        process.interrupt()
 
     timer = threading.Timer(SECONDS, end)
     timer.start()

@@ -71,11 +71,7 @@ def _file(run: Path) -> Path:
 
 def _own(run: Path) -> dict[str, Any]:
     """What this node's file says; empty: none of its processes was attached."""
-    try:
-        content: dict[str, Any] = json.loads(_file(run).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    return content
+    return manifest.read_attached(_file(run)) if is_here(run) else {}
 
 
 def _noted(run: Path) -> list[dict[str, Any]]:
@@ -93,7 +89,7 @@ def elsewhere(run: Path) -> list[str]:
     open_ = [
         path.parent.name
         for path in sorted((run / "streams").glob("*/attached.json"))
-        if path != _file(run) and "closed_ns" not in json.loads(path.read_text(encoding="utf-8"))
+        if path != _file(run) and "closed_ns" not in manifest.read_attached(path)
     ]
     hosts = {node.get("boot_id"): node.get("host") for node in manifest.nodes(run)}
     return [hosts.get(name[:36]) or name for name in open_]  # a boot id has 36 characters

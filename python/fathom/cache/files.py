@@ -31,6 +31,8 @@ class CacheFolder:
         """Stores an answer, unless the folder is full."""
         file = self._file(key)
         with contextlib.suppress(OSError):
+            if self._folder.is_symlink() or self._folder.parent.is_symlink():
+                return  # leads out of the run
             self._folder.mkdir(exist_ok=True)
             if not file.exists() and sum(1 for _ in self._folder.iterdir()) >= FILES:
                 return

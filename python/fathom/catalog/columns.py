@@ -106,13 +106,19 @@ def meanings() -> Mapping[tuple[str, str], str]:
 def python() -> str:
     """python/fathom/run/columns.py."""
     parts = ", ".join(f'"{table.name}"' for table in tables() if table.parts)
-    later = "\n".join(_later(table) for table in tables() if _is_later(table))
+    first = "\n".join(_columns_of(table, later=False) for table in tables() if not table.later)
+    later = "\n".join(_columns_of(table, later=True) for table in tables() if _is_later(table))
     return f'''"""Made from catalog/tables.toml by `make facts`."""
 
 #: Tables in several files.
 PARTED = ({parts})
 
-#: What came after the first version: tables and their columns, with the type in SQL.
+#: What every version wrote: tables and their columns, with the type in SQL.
+FIRST: dict[str, dict[str, str]] = {{
+{first}
+}}
+
+#: What came after the first version.
 LATER: dict[str, dict[str, str]] = {{
 {later}
 }}
@@ -123,11 +129,11 @@ def _is_later(table: Table) -> bool:
     return table.later or any(column.later for column in table.columns)
 
 
-def _later(table: Table) -> str:
+def _columns_of(table: Table, later: bool) -> str:
     every = [
         f'        "{name}": "{column.sql}",'
         for column in table.columns
-        if table.later or column.later
+        if later == (table.later or column.later)
         for name in column.names
     ]
     return "\n".join([f'    "{table.name}": {{', *every, "    },"])

@@ -67,7 +67,7 @@ def _one(arguments: argparse.Namespace, a: Side, b: Side) -> None:
     if arguments.json:
         written.show(table.slice(0, arguments.top))
     elif arguments.csv:
-        sys.stdout.write(tables.csv_text(table.slice(0, arguments.top)))
+        tables.write_csv(table.slice(0, arguments.top))
     elif arguments.by == "configuration":
         view.show_configuration(table.slice(0, arguments.top))
     else:

@@ -168,7 +168,7 @@ def _interference(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(shared.as_json(overlaps), indent=2, ensure_ascii=False))
     elif arguments.csv:
-        sys.stdout.write(tables.csv_text(database.table_of(shared.server_rows(overlaps))))
+        tables.write_csv(database.table_of(shared.server_rows(overlaps)))
     else:
         shared.show_interference(overlaps)
     return damaged or unread
@@ -250,9 +250,7 @@ def run(arguments: argparse.Namespace) -> int:
         content = {"format": 1, "layer": arguments.layer, "baseline": baseline, "runs": ranked}
         print(json.dumps(content, indent=2, ensure_ascii=False))
     elif arguments.csv:
-        sys.stdout.write(
-            tables.csv_text(database.table_of([landscapes.flat(row, groups) for row in ranked]))
-        )
+        tables.write_csv(database.table_of([landscapes.flat(row, groups) for row in ranked]))
     elif arguments.by:
         view.show_ranking(ranked, len(every), arguments.by)
     else:

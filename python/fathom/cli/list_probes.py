@@ -11,7 +11,6 @@ examples:
 import argparse
 import json
 import shlex
-import sys
 import tempfile
 from pathlib import Path
 
@@ -124,7 +123,7 @@ def show(arguments: argparse.Namespace, functions: pa.Table) -> int:
     if arguments.json:
         print(json.dumps(functions.to_pylist(), indent=1))
     elif arguments.csv:
-        sys.stdout.write(tables.csv_text(functions))
+        tables.write_csv(functions)
     else:
         tables.show(COLUMNS, functions)
     return 0

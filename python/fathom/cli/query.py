@@ -39,7 +39,7 @@ from fathom.analysis.latency import segment as segments
 from fathom.cli.arguments import Newest, add_run, add_with_runtime
 from fathom.errors import UsageError, nearest, unknown
 from fathom.pages import bars, latency, written
-from fathom.run import cluster, shell
+from fathom.run import cluster, confined, shell
 from fathom.run.directory import find
 from fathom.run.limitations import explain_missing, reads_and_writes
 from fathom.run.store import Run, as_json
@@ -207,7 +207,7 @@ def _ask(arguments: argparse.Namespace) -> int:
         rows = as_json(answer.views[one])
         print(json.dumps(rows if arguments.view else content, indent=1, ensure_ascii=False))
     elif arguments.csv:
-        sys.stdout.write(tables.csv_text(answer.views[one]))
+        tables.write_csv(answer.views[one])
     elif arguments.view:
         tables.show(
             latency.columns(answer.views[one], answer.layers, named=True), answer.views[one]
@@ -257,13 +257,22 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(
             "query: SQL on a cluster needs --combine TEXT, the statement on `partials`"
         )
+    try:
+        with confined.limited(confined.machine() * 9 // 10):
+            return _show(arguments, statement)
+    except MemoryError:
+        raise UsageError("query: this needs more memory than there is here; ask for less") from None
+
+
+def _show(arguments: argparse.Namespace, statement: str) -> int:
+    """Asks, and prints the rows."""
     with _opened(arguments) as opened:
         combine = arguments.combine
         rows = _apart(opened.in_parts(statement, combine) if combine else opened.many(statement))
     if arguments.json:
         written.show(rows)
     elif arguments.csv:
-        sys.stdout.write(tables.csv_text(rows))
+        tables.write_csv(rows)
     else:
         _print(rows)
     return 0

@@ -31,6 +31,7 @@ from fathom.run.filter import (
 )
 from fathom.run.rings import own_rings
 from fathom.text import numbers
+from fathom.text.quoting import shell
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -114,6 +115,6 @@ def _say_others(directory: Path) -> int:
     ]
     if not others:
         return 0
-    command = f"fathom select {os.path.relpath(directory)} …"
+    command = f"fathom select {shell([os.path.relpath(directory)])} …"
     print(f"fathom: not changed on {', '.join(others)}: run `{command}` there too", file=sys.stderr)
     return 1

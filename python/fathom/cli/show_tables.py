@@ -15,6 +15,7 @@ from fathom.assist import explain
 from fathom.cache import conclusions as cached
 from fathom.cache.screens import Line
 from fathom.errors import UsageError
+from fathom.files import replacing
 from fathom.pages import answers, coverage_footer, findings, page, picture, screen, written
 from fathom.pages import next_selection as words
 from fathom.pages.part import Page
@@ -132,7 +133,7 @@ def _print_table(arguments: argparse.Namespace, source: Run, content: Page) -> N
     if arguments.json:
         written.show(rows)
     elif arguments.csv:
-        sys.stdout.write(tables.csv_text(rows))
+        tables.write_csv(rows)
     else:
         tables.show(columns, rows)
         for line in words_by(content, arguments.by):
@@ -184,7 +185,8 @@ def _save_flames(path: Path, source: Run) -> None:
 
 def _save(path: Path, save: Callable[[Path], None]) -> None:
     try:
-        save(path)
+        with replacing(path) as partial:
+            save(partial)
     except OSError as error:
         raise UsageError(f"show: cannot write {path}: {error.strerror}") from error
     print(f"picture: {path}", file=sys.stderr)

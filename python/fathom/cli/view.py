@@ -25,8 +25,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-import uvicorn
-
 from fathom.cli.arguments import newest_run
 from fathom.codegen.generate.command import text_of
 from fathom.errors import FathomError, UsageError
@@ -41,11 +39,10 @@ from fathom.webapi.answers.tile import prepare
 from fathom.webapi.report.requests import Request, pictures, whole
 from fathom.webapi.serve import listen
 from fathom.webapi.serve.application import AGAIN, application
+from fathom.webapi.serve.connections import server
 from fathom.webapi.serve.guard import Keys
 from fathom.webapi.serve.page import NOT_BUILT, page
 
-# A statement of SQL travels in the address.
-LONGEST_REQUEST = 1 << 18
 #: `--generate` without a source.
 NO_SOURCE = Path()
 #: Of more calls than this no screen is there at once, unless it was worked out before it is asked for.
@@ -229,13 +226,9 @@ def run(arguments: argparse.Namespace) -> int:
     ahead = Ahead(runs)
     ahead.start()
     behind = [at_path, None if arguments.no_browser else _start_browser(bound, link(keys.token))]
-    config = uvicorn.Config(
-        application(runs, keys), log_level="warning", access_log=False, server_header=False, lifespan="off",
-        ws="none", h11_max_incomplete_event_size=LONGEST_REQUEST, timeout_graceful_shutdown=1,
-    )  # fmt: skip
     try:
         with contextlib.suppress(KeyboardInterrupt):
-            uvicorn.Server(config).run(sockets=[bound])
+            server(application(runs, keys)).run(sockets=[bound])
     finally:
         ahead.end()
         for left in filter(None, behind):

@@ -12,6 +12,7 @@ from fathom.catalog.languages import is_nameless
 from fathom.catalog.layers import layers
 from fathom.run.manifest import Manifest, imported_by
 from fathom.text import numbers
+from fathom.text.quoting import shell
 from fathom.text.tables import printable
 
 LAYERS = {
@@ -207,7 +208,7 @@ def lines(of: Answers, name: str, manifest: Manifest) -> list[str]:
     if of.lines is None:
         return [
             "not known at this level: no call was recorded in full;"
-            f" fathom show {name} --next prepares that"
+            f" fathom show {shell([name])} --next prepares that"
         ]
     rows = of.lines.slice(0, MOST_LINES).to_pylist()
     total = sum(of.lines["time"].to_pylist()) or 1

@@ -6,6 +6,7 @@ from fathom.analysis.part import FILES_UNTOLD, went_past
 from fathom.pages.part import Page
 from fathom.run.manifest import TOOLS, imported_by
 from fathom.text import numbers
+from fathom.text.quoting import shell
 from fathom.text.tables import printable
 
 MOST_LINES = 20
@@ -128,5 +129,7 @@ def missing(page: Page) -> list[str]:
         lines.append(f"  {printable(row['kind'])}{detail}{times}")
     if len(lines) > MOST_LINES:
         more = len(lines) - MOST_LINES
-        lines[MOST_LINES:] = [f"  and {more:,} more: fathom query {page.name} --sql 'from marks'"]
+        lines[MOST_LINES:] = [
+            f"  and {more:,} more: fathom query {shell([page.name])} --sql 'from marks'"
+        ]
     return lines

@@ -11,6 +11,7 @@ from fathom.analysis.findings import Finding, Findings
 from fathom.analysis.sentence import sentence
 from fathom.run.store import Run
 from fathom.text import numbers
+from fathom.text.quoting import shell
 from fathom.text.tables import emphasised, heading, note, printable
 
 
@@ -83,7 +84,7 @@ def complain(findings: Findings) -> None:
 
 def print_worst(findings: Findings | None, name: str) -> None:
     """The worst of them, a sentence each, and the command that says more; none: they were not asked."""
-    command = f"fathom show {name} --findings"
+    command = f"fathom show {shell([name])} --findings"
     if findings is None:
         print()
         emphasised("What loses time?  ", f"{command} says it")

@@ -1,7 +1,6 @@
 """What can be set and what is alive here, for people."""
 
 import json
-import sys
 from collections.abc import Sequence
 
 import pyarrow as pa
@@ -68,7 +67,7 @@ def show(knobs: Sequence[Knob], form: str, details: bool) -> None:
     if form == "json":
         print(json.dumps(rows, indent=1, ensure_ascii=False))
     elif form == "csv":
-        sys.stdout.write(tables.csv_text(pa.Table.from_pylist(rows)))
+        tables.write_csv(pa.Table.from_pylist(rows))
     else:
         tables.show(COLUMNS, pa.Table.from_pylist(rows))
         if details:

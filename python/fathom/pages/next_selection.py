@@ -1,12 +1,12 @@
 """The selection file of the next run, which records more of less; its command, and why, in words."""
 
 import re
-import shlex
 from typing import Any
 
 from fathom.analysis import ranklist
 from fathom.analysis.next_selection import Step
 from fathom.text import numbers
+from fathom.text.quoting import shell
 
 
 def _text(value: str) -> str:
@@ -57,4 +57,4 @@ def command(path: str, name: str, manifest: dict[str, Any]) -> str:
     """The command line of the next run; of a run inside a launcher, behind that."""
     program = [str(word) for word in manifest.get("command", [])]
     words = ["fathom", "run", "--select", path, "-o", next_name(name), "--"]
-    return shlex.join(words + program) if program else shlex.join(words) + " PROGRAM"
+    return shell(words + program) if program else shell(words) + " PROGRAM"

@@ -16,6 +16,7 @@ from fathom.pages.part import Page
 from fathom.run.manifest import TOOLS, command_line, imported_by
 from fathom.text import numbers
 from fathom.text.fit import tail
+from fathom.text.quoting import shell
 from fathom.text.tables import printable, wrapped
 
 #: Of a terminal that nobody has made larger.
@@ -94,7 +95,7 @@ def _finding(finding: Finding, directory: str, detail: int, width: int) -> list[
 def _findings(page: Page, room: int, width: int) -> list[Line]:
     """The worst, the first of them in as much detail as there is room for."""
     if page.findings is None:
-        says = f"fathom show {printable(page.name)} --findings says it"
+        says = f"fathom show {shell([page.name])} --findings says it"
         return _plain("What loses time?  ", says, width)
     worst = page.findings.conclusions[: findings.WORST]
     if not worst:
@@ -160,7 +161,7 @@ def _missing(page: Page, width: int) -> list[Line]:
 
 def _more(page: Page, width: int) -> list[Line]:
     """Where more is, in one line."""
-    name, options = printable(page.name), "--all, --findings, --by line"
+    name, options = shell([page.name]), "--all, --findings, --by line"
     whole = f"fathom show {name} {options}; fathom view {name}"
     return [("More: ", whole if len(whole) <= width - len("More: ") else options)]
 

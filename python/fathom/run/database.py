@@ -1,9 +1,8 @@
 """DuckDB over the Parquet files of one run: read-only, no other file within reach."""
 
 import contextlib
-import os
 import re
-import tempfile
+import stat
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, fields
@@ -15,9 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from fathom.errors import DamagedRun, FathomError, UsageError
-from fathom.run import macros, manifest, site
-from fathom.run.columns import LATER, PARTED
+from fathom.errors import DamagedRun, FathomError, UsageError, printable
+from fathom.run import macros, manifest, scratch, site
+from fathom.run.columns import FIRST, LATER, PARTED
+from fathom.text.quoting import shell
 
 # `ask` knows that; `many` is there for those to whom it matters.
 warnings.filterwarnings("ignore", "Arrow output on a DB-API result makes an extra copy")
@@ -31,17 +31,43 @@ LITTLE, FEWER = 1 << 20, 100_000
 APART = frozenset(("calls", "counters", "files", "tops"))
 #: Of these of them the run-time's rows can be read too, as `runtime_NAME`.
 RUNTIME = ("counters", "files")
+ALL = "*.parquet"  # files of a table that has several
+#: A table's. Others in the folder are nobody's: a name becomes part of statements.
+NAME = re.compile("[a-z_]+", re.ASCII)
 # What a reader gets beside the stored columns.
 COMPUTED = {"calls": ", duration - nested as exclusive"}
+WORDS = ("VARCHAR", "BOOLEAN")  # types that are no numbers
 #: DuckDB's HUGEINT as Arrow has it.
 SUM = pa.decimal128(38, 0)
 
 
 def table_files(directory: Path) -> dict[str, Path]:
     """Name of each table to the file, or the pattern of files, that holds it."""
-    files = {path.stem: path for path in sorted(directory.glob("*.parquet"))}
-    files.update({name: directory / name / "*.parquet" for name in PARTED})
-    return {name: path for name, path in files.items() if list(path.parent.glob(path.name))}
+    files = {path.stem: path for path in sorted(directory.glob(ALL))}
+    files.update({name: directory / name / ALL for name in PARTED})
+    return {name: path for name, path in files.items() if NAME.fullmatch(name) and parts_of(path)}
+
+
+def parts_of(pattern: Path) -> list[Path]:
+    """The files of a table. Errors: DamagedRun of what is no file of the run."""
+    parts = sorted(pattern.parent.glob(pattern.name))
+    folders = [pattern.parent, pattern.parent.parent] if pattern.name == ALL else [pattern.parent]
+    strange = [one for one in folders if parts and one.is_symlink()]
+    strange += [one for one in parts if not stat.S_ISREG(one.lstat().st_mode)]
+    if strange:
+        raise DamagedRun(f"{printable(strange[0])}: is no file of this run, so it is not read")
+    return parts
+
+
+def damaged(table: Path, what: str) -> DamagedRun:
+    """A table, or the pattern of its files, that cannot be used, and what to do about it."""
+    tables = table.parent.parent if table.name == ALL else table.parent
+    run = tables.parent
+    again = f"make it anew: {shell(['fathom', 'pack', '--force', str(run)])}"
+    is_there = (run / "streams").is_dir()
+    return DamagedRun(
+        f"{table}: {what}; {again if is_there else 'what it was made of is not here: get the run again'}"
+    )
 
 
 def quoted(text: str) -> str:
@@ -69,8 +95,6 @@ def connect(
     """A view for each table in `directory`; then the database is locked to that directory. `memory`: its limit, of one
     who asks many times: more tables are then read once. `threads`: null: as many as there are processors.
     `with_runtime`: also the run-time's rows, not the program's alone."""
-    # DuckDB may read and write where it spills to, so that is a folder of its own, made when needed.
-    spill = Path(tempfile.gettempdir()) / f"fathom-sql-{os.getuid()}-{os.getpid()}"
     con = duckdb.connect(":memory:")
     # In a notebook without ipywidgets DuckDB has no bar, and will not hear of one.
     with contextlib.suppress(duckdb.InvalidInputException):
@@ -79,7 +103,7 @@ def connect(
         con.execute(f"set memory_limit = {quoted(memory)}")
     if threads:
         con.execute(f"set threads = {threads}")
-    con.execute(f"set temp_directory = {quoted(str(spill))}")
+    con.execute(f"set temp_directory = {quoted(str(scratch.spill()))}")
     con.execute(f"set allowed_directories = [{quoted(str(directory) + '/')}]")
     con.execute("set enable_external_access = false")
     con.execute(f"set parquet_metadata_cache = {bool(memory)}")
@@ -95,8 +119,7 @@ def connect(
 def _small(files: dict[str, Path], most: int, few: int) -> frozenset[str]:
     """Names of the tables that are to be held in memory: together of so many bytes, each of so few rows."""
     sizes = {
-        name: sum(part.stat().st_size for part in path.parent.glob(path.name))
-        for name, path in files.items()
+        name: sum(part.stat().st_size for part in parts_of(path)) for name, path in files.items()
     }
     small, total = set(), 0
     for name, size in sorted(sizes.items(), key=lambda one: one[1]):
@@ -109,7 +132,7 @@ def _small(files: dict[str, Path], most: int, few: int) -> frozenset[str]:
 def _rows(pattern: Path) -> int:
     """Of a damaged one more than enough: whoever reads it says what is wrong."""
     try:
-        return sum(pq.read_metadata(part).num_rows for part in pattern.parent.glob(pattern.name))
+        return sum(pq.read_metadata(part).num_rows for part in parts_of(pattern))
     except (OSError, pa.ArrowException):
         return FEW + 1  # more than any limit
 
@@ -126,7 +149,7 @@ def add_views(
     for name, path in files.items():
         form = "table" if name in held else "view"
         try:
-            rows = rows_of(con, name, sorted(path.parent.glob(path.name)))
+            rows = rows_of(con, name, parts_of(path))
             if name == "files":
                 rows = _mounted(rows, manifest.read(directory.parent).get("mounts", {}))
             shown = rows if with_runtime else of_program(name, rows)
@@ -135,11 +158,33 @@ def add_views(
                 left_out = "false" if with_runtime else "runtime"
                 con.execute(f"create view runtime_{name} as from ({rows}) where {left_out}")
         except duckdb.Error as error:
-            raise DamagedRun(f"{path}: {first_line(error)}; pack the run again") from error
+            raise damaged(path, first_line(error)) from error
+    _check_columns(con, files)
     if "counters" in files:
         _add_beside(con)
     for name in LATER.keys() - files.keys():
         con.execute(f'create view "{name}" as select {_nulls(LATER[name])} limit 0')
+
+
+def _check_columns(con: duckdb.DuckDBPyConnection, files: Mapping[str, Path]) -> None:
+    """Have the tables the columns that all readers take for given?"""
+    found: dict[str, dict[str, str]] = {}
+    columns = "select table_name, column_name, data_type from duckdb_columns() where not internal"
+    for table, column, kind in con.execute(columns).fetchall():
+        found.setdefault(table, {})[column] = kind
+    for name in files.keys() & FIRST.keys():
+        for column, kind in (FIRST[name] | LATER.get(name, {})).items():
+            stored = found[name].get(column)
+            if stored is None or _form(stored) != _form(kind.upper()):
+                what = f"has no column {column}" if stored is None else f"{column} is {stored}"
+                raise damaged(files[name], f"{what}, where {kind} is expected")
+
+
+def _form(kind: str) -> str:
+    """What values of a type of SQL's can be used as."""
+    bare = kind.removesuffix("[]")
+    use = "VARCHAR" if bare.startswith("ENUM") else bare if bare in WORDS else "number"
+    return use + kind[len(bare) :]
 
 
 def site_rows() -> str | None:

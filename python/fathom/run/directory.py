@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 
 from fathom.errors import DamagedRun, FathomError, NotARun, UsageError, printable
-from fathom.run import paths
+from fathom.run import foreign, paths
 from fathom.run.logs import run_of
 
 SUFFIX = ".fathom"
@@ -33,6 +33,8 @@ def resolve(path: str | PathLike[str]) -> Path:
 def resolve_if_any(path: str | PathLike[str]) -> Path | None:
     """The same, None if the path is neither a run directory nor a log. Errors: a log that cannot be read."""
     directory = find(path) or run_of(Path(path))
+    if directory:
+        foreign.check_files(directory)
     if directory and not _is_utf8(directory):
         raise NotARun(
             f"{printable(directory)}: this path is no UTF-8, so its tables cannot be opened; rename it"
@@ -92,7 +94,7 @@ def find(path: str | PathLike[str]) -> Path | None:
     """The same, None if there is none. A program of that name beside its run is passed over."""
     given = Path(path)
     for candidate in (given, given.with_name(given.name + SUFFIX) if given.name else given):
-        if (candidate / "run.json").is_file() or (candidate / "streams").is_dir():
+        if (candidate / "run.json").exists() or (candidate / "streams").is_dir():
             return candidate.resolve()
     return None
 

@@ -1,6 +1,5 @@
 """What of a run is recorded: selection files, which the engine checks and compiles (docs/selection.md)."""
 
-import json
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import Any
 
 from fathom.errors import RunError, UsageError
 from fathom.run import engine
+from fathom.text.quoting import toml
 
 LEVELS = ("off", "job", "file", "call")
 COUNTED = ":counted"
@@ -62,9 +62,9 @@ def from_options(
         return ""
     lines = [f"[{level}]"]
     if layers is not None:
-        lines.append(f"layers = {json.dumps(_layers(layers, configuration))}")
+        lines.append(f"layers = {toml(_layers(layers, configuration))}")
     if files:
-        lines.append(f"files = {json.dumps(list(files), ensure_ascii=False)}")
+        lines.append(f"files = {toml(files)}")
     return "\n".join(lines) + "\n"
 
 

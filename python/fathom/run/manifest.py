@@ -10,15 +10,35 @@ import socket
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
-from fathom.errors import DamagedRun, RunError, printable
+from fathom.errors import RunError, printable
 from fathom.files import open_to_append, replace_text
+from fathom.run import foreign
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 Manifest = dict[str, Any]
+WORDS: foreign.Form = [str]
+ROWS: foreign.Form = [{}]
+TEXT = (str, NoneType)
+ATTACHED: foreign.Form = [
+    {"pid": int, "started": int, "rank": (int, NoneType), "attached_ns": int, "detached_ns": int}
+]
+#: What readers take for given of run.json (docs/run-json.md).
+FORM: foreign.Form = {
+    "id": str, "fathom": str, "recorder": str, "launcher": str, "program": str, "command": WORDS, "directory": str,
+    "environment": {foreign.ANY: str}, "versions": {foreign.ANY: str}, "start_ns": int, "end_ns": int, "pid": int,
+    "configuration": {
+        "layers": WORDS, "counted": WORDS, "layers_asked": str, "level": str, "ranks": str, "files": WORDS, "ring": str,
+        "library": str, "skip": WORDS, "regions": WORDS, "probes": WORDS,
+    },
+    "nodes": [{"host": TEXT, "boot_id": TEXT, "kernel": TEXT, "clock": TEXT, "processors": TEXT}],
+    "exit": {"status": int, "signal": int}, "mounts": {foreign.ANY: [TEXT]}, "layers_fired": WORDS,
+    "selections": ROWS, "attached": ATTACHED, "cut": [{"kind": TEXT, "detail": TEXT, "processes": int, "count": int}],
+}  # fmt: skip
 #: Of run.json, as this version writes and reads it.
 FORMAT = 1
 # Tools whose logs are imported, as `recorder` has them, and as they call themselves.
@@ -28,14 +48,7 @@ TOOLS = {"darshan": "Darshan", "dftracer": "DFTracer", "recorder": "Recorder", "
 def read(run: Path) -> Manifest:
     """run.json; empty when a run was cut off before it was written."""
     path = run / "run.json"
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as error:
-        raise DamagedRun(f"{path}: {error}") from error
-    if not isinstance(content, dict):
-        raise DamagedRun(f"{path}: not a JSON object")
+    content = foreign.read_json(path, FORM, {})
     if content.get("format", FORMAT) != FORMAT:
         raise RunError(
             f"{path}: its format is {printable(repr(content['format']))}, which this version cannot read; it reads"
@@ -77,7 +90,8 @@ def nodes(run: Path) -> list[dict[str, Any]]:
     """What each node's `node` file says."""
     described = []
     for path in sorted((run / "streams").glob("*/node")):
-        pairs = (line.partition("=") for line in path.read_text(errors="replace").splitlines())
+        lines = foreign.read_text(path).splitlines()
+        pairs = (line.partition("=") for line in lines)
         node: dict[str, Any] = {key: value for key, equals, value in pairs if equals}
         if str(node.get("tsc_hz", "")).isdigit():
             node["tsc_hz"] = int(node["tsc_hz"])
@@ -88,8 +102,8 @@ def nodes(run: Path) -> list[dict[str, Any]]:
 def selections(run: Path) -> list[dict[str, Any]]:
     """What `fathom select` changed while the run ran, in order."""
     path = run / "selections.jsonl"
-    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-    return [json.loads(line) for line in lines]
+    lines = foreign.read_text(path).splitlines() if path.exists() else []
+    return [foreign.checked(path, line, {}) for line in lines]
 
 
 def keep_change(run: Path, file: str, number: int, **what: str) -> None:
@@ -115,13 +129,19 @@ def own_node(run: Path) -> Path:
 def attached(run: Path) -> Manifest:
     """What each node's `attached.json` says, as run.json has it; empty when none was attached."""
     files = sorted((run / "streams").glob("*/attached.json"))
-    parts = [json.loads(path.read_text(encoding="utf-8")) for path in files]
+    parts = [read_attached(path) for path in files]
     if not parts:
         return {}
     content: Manifest = {"attached": [one for part in parts for one in part["processes"]]}
     if all("closed_ns" in part for part in parts):
         content["end_ns"] = max(part["closed_ns"] for part in parts)
     return content
+
+
+def read_attached(path: Path) -> Manifest:
+    """What one node's file says, if it is there."""
+    form: foreign.Form = {"processes": ATTACHED, "closed_ns": int}
+    return foreign.read_json(path, form, {"processes": []})
 
 
 def complete(run: Path, sql: Callable[[str], pa.Table]) -> None:

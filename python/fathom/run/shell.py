@@ -8,9 +8,9 @@ from pathlib import Path
 
 import duckdb
 
-from fathom.errors import printable
 from fathom.run import database, macros
 from fathom.run.store import Run
+from fathom.text import quoting
 
 HOW = "curl https://install.duckdb.org | sh"
 
@@ -40,7 +40,7 @@ def open_shell(run: Run) -> int:
     if program is None:
         print(
             f"fathom: query: no `duckdb` in PATH ({HOW}); what is printed loads the run:"
-            f" fathom query {printable(run.name)} --shell > run.sql; duckdb -init run.sql",
+            f" fathom query {quoting.shell([run.name])} --shell > run.sql; duckdb -init run.sql",
             file=sys.stderr,
         )
         sys.stdout.write(init(run))

@@ -3,7 +3,6 @@
 import contextlib
 import math
 import os
-import tempfile
 import threading
 from decimal import Decimal
 from functools import cached_property
@@ -22,6 +21,8 @@ from fathom.run import database, macros, manifest, onefile
 from fathom.run.directory import engine, find, resolve
 from fathom.run.logs import tool_of
 from fathom.run.rings import are_done, own_rings, remove
+from fathom.run.scratch import Scratch
+from fathom.text.quoting import shell
 
 if TYPE_CHECKING:
     from fathom.run.cluster import Workers
@@ -44,7 +45,7 @@ class Run:
         self._turn = threading.Lock()  # a connection keeps the rows of one statement
         self.name = path.name.removesuffix(".fathom")
         self.manifest = manifest.read(path)
-        self.unpacked: tempfile.TemporaryDirectory[str] | None = None  # goes when the run does
+        self.unpacked: Scratch | None = None  # goes when the run does
         self.workers: Workers | None = None  # who may be asked in parts
 
     @property
@@ -63,14 +64,14 @@ class Run:
 
         pattern = files[name]
         try:
-            parts = [str(part) for part in sorted(pattern.parent.glob(pattern.name))]
+            parts = [str(part) for part in database.parts_of(pattern)]
             rows = pyarrow.dataset.dataset(parts, format="parquet")
             apart = name in database.APART and "runtime" in rows.schema.names
             return rows.to_table(
                 filter=None if self.with_runtime or not apart else ~pc.field("runtime")
             )
         except (OSError, pa.ArrowException) as error:
-            raise DamagedRun(f"{pattern}: {error}; pack the run again") from error
+            raise database.damaged(pattern, str(error)) from error
 
     @cached_property
     def connection(self) -> duckdb.DuckDBPyConnection:
@@ -125,36 +126,63 @@ R = TypeVar("R", bound=Run)
 
 def streams_lost(directory: Path) -> bool:
     """Is a stream file that the tables were made of no longer there? Then packing again would lose its calls."""
+    known = _known_streams(directory)
+    shared = any(path.startswith("sink/") for path in known)
+    return (shared and not any(directory.glob("sink/*.blocks"))) or any(
+        not (directory / path).exists() for path in known if path.startswith("streams/")
+    )
+
+
+def _streams_of_tables(directory: Path) -> bool:
+    """Is there any that the tables were made of?"""
+    return any((directory / path).exists() for path in _known_streams(directory))
+
+
+def _known_streams(directory: Path) -> list[str]:
+    """Those that the tables were made of; none where it is not packed."""
     known = directory / "tables" / "streams.parquet"
     if not known.is_file():
-        return False
+        return []
     try:
         with ParquetFile(known) as file:
-            paths = file.read(columns=["path"])["path"].to_pylist()
+            return [str(path) for path in file.read(columns=["path"])["path"].to_pylist()]
     except (OSError, pa.ArrowException) as error:
-        raise DamagedRun(f"{known}: {error}; pack the run again") from error
-    own = {path for path in paths if path.startswith("streams/")}
-    shared = any(path.startswith("sink/") for path in paths)
-    return (shared and not any(directory.glob("sink/*.blocks"))) or any(
-        not (directory / path).exists() for path in own
-    )
+        raise database.damaged(known, str(error)) from error
+    except KeyError:
+        raise database.damaged(known, "has no column path") from None
 
 
 def _pack(directory: Path, quiet: bool) -> None:
     """Asks the engine, which does nothing when the tables are up to date. What cannot be packed here
     (no engine, a read-only directory, streams that were deleted) is read as it is, if there is anything to read."""
     packed = (directory / "tables" / "runs.parquet").is_file()
-    if not (directory / "streams").is_dir() or (packed and streams_lost(directory)):
+    if not (directory / "streams").is_dir() or (packed and _stays_as_it_is(directory)):
         return
     try:
         if not os.access(directory, os.W_OK):
-            raise FathomError(f"{directory} is not packed, and it is not writable")
+            raise FathomError(
+                f"{directory} is not packed, and it is not writable: its owner packs it"
+                f" ({shell(['fathom', 'pack', str(directory)])}), or read a copy"
+            )
         engine("pack", *(["--quiet"] if quiet else []), str(directory))
     except DamagedRun:
         raise
     except FathomError:
         if not packed:
             raise
+
+
+def _stays_as_it_is(directory: Path) -> bool:
+    """Streams of a packed run are gone, or may not be read."""
+    nodes = [node for node in (directory / "streams").iterdir() if node.is_dir()]
+    if not all(os.access(node, os.R_OK | os.X_OK) for node in nodes):
+        return True
+    if not streams_lost(directory):
+        return False
+    if any(directory.glob("streams/*/*.fts")) and not _streams_of_tables(directory):
+        again = shell(["fathom", "pack", "--force", str(directory)])
+        raise DamagedRun(f"{directory}: its tables are of another run; make its own: {again}")
+    return True
 
 
 def _tidy(run: "Run") -> None:
@@ -208,19 +236,29 @@ def open_as(
     with_runtime: bool = False,
 ) -> R:
     """The same, of a class that can more."""
-    unpacked = None
     if Path(path).is_file() and not find(path) and not tool_of(Path(path)):
-        unpacked = tempfile.TemporaryDirectory(prefix="fathom-")
-        directory = onefile.unpack(Path(path), Path(unpacked.name))
-    else:
-        directory = resolve(path)
-        _pack(directory, quiet)
-        _check(directory)
+        return _unpacked(kind, Path(path), memory, with_runtime)
+    directory = resolve(path)
+    _pack(directory, quiet)
+    _check(directory)
     run = kind(directory, memory, with_runtime)
-    run.unpacked = unpacked
-    if not unpacked:
-        manifest.complete(run.path, run.sql)
-        _tidy(run)
+    manifest.complete(run.path, run.sql)
+    _tidy(run)
+    return run
+
+
+def _unpacked(kind: type[R], file: Path, memory: str | None, with_runtime: bool) -> R:
+    """The run in this file. What is wrong is said of the file: nobody knows where it is unpacked to."""
+    unpacked = Scratch()
+    directory = onefile.unpack(file, unpacked.path)
+    try:
+        if missing := _missing(directory):
+            raise DamagedRun(f"{directory}: no table {', '.join(missing)}")
+        run = kind(directory, memory, with_runtime)
+        run.unpacked = unpacked
+        assert run.connection
+    except DamagedRun as error:
+        raise DamagedRun(str(error).replace(f"{unpacked.path}/", f"{file}: ")) from error
     return run
 
 

@@ -6,8 +6,6 @@ rich is loaded where there is a terminal: others do not wait for it.
 from __future__ import annotations
 
 import contextlib
-import csv
-import io
 import os
 import re
 import sys
@@ -18,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from fathom.errors import printable as printable
 from fathom.text.column import Column as Column
 from fathom.text.fit import fit, folded
+from fathom.text.quoting import csv_field
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -170,9 +169,12 @@ def show(columns: Sequence[Column], rows: pa.Table, stream: TextIO | None = None
 
 def csv_text(rows: pa.Table) -> str:
     """Raw values under the table's own column names; empty for null."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(rows.column_names)
-    for row in rows.to_pylist():
-        writer.writerow(["" if value is None else value for value in row.values()])
-    return out.getvalue()
+    lines = [rows.column_names, *(row.values() for row in rows.to_pylist())]
+    return "".join(f"{','.join(map(csv_field, line))}\n" for line in lines)
+
+
+def write_csv(rows: pa.Table) -> None:
+    """The same to standard output; on a terminal without what that would act upon."""
+    text = csv_text(rows)
+    shown = "\n".join(map(printable, text.split("\n"))) if on_terminal(sys.stdout) else text
+    sys.stdout.write(shown)

@@ -31,7 +31,7 @@ class Server:
     """`where`: a port, or a socket's path."""
 
     def __init__(self, process: subprocess.Popen[str], where: int | str, link: str) -> None:
-        self.process, self.where, self.link, self.cookie = process, where, link, ""
+        self.process, self.where, self.link, self.key = process, where, link, ""
 
     @property
     def token(self) -> str:
@@ -45,8 +45,8 @@ class Server:
     def get(
         self, path: str, method: str = "GET", body: bytes | None = None, **headers: str
     ) -> tuple[int, http.client.HTTPMessage, bytes]:
-        """Status, headers, body; with the cookie, if there is one."""
-        given = {"Cookie": self.cookie} if self.cookie else {}
+        """Status, headers, body; with the key, if there is one."""
+        given = {"Authorization": f"Bearer {self.key}"} if self.key else {}
         given |= {name.replace("_", "-"): value for name, value in headers.items()}
         connection = self.connection()
         connection.request(method, path, body, given)
@@ -55,9 +55,9 @@ class Server:
 
     def enter(self) -> None:
         """Uses the link."""
-        status, headers, _ = self.get(f"/?token={self.token}")
+        status, _, body = self.get(f"/?token={self.token}")
         assert status == 200
-        self.cookie = headers["Set-Cookie"].partition(";")[0]
+        self.key = re.findall(rb"'fathom.key', '([\w-]+)'", body)[0].decode()
 
     def ask(self, path: str) -> tuple[int, Any]:
         """An answer."""

@@ -31,21 +31,32 @@ describe("live", () => {
 
 	test("the server's sentence is the error", async () => {
 		vi.stubGlobal("fetch", () => Promise.resolve(new Response('{"error": "t=x: not a range, give A-B"}', { status: 400 })));
-		await expect(new LiveSource().json("overview", { t: "x" })).rejects.toThrow("t=x: not a range, give A-B");
+		await expect(new LiveSource(() => "k").json("overview", { t: "x" })).rejects.toThrow("t=x: not a range, give A-B");
 	});
 
 	test("what is to be done is posted", async () => {
 		const asked = vi.fn(() => Promise.resolve(new Response("{}")));
 		vi.stubGlobal("fetch", asked);
-		await new LiveSource().act("save", { name: "a.c" });
+		await new LiveSource(() => "k").act("save", { name: "a.c" });
 		expect(asked).toHaveBeenCalledWith("api/v1/save", expect.objectContaining({ method: "POST", body: `{"name":"a.c"}` }));
+	});
+
+	test("each request has the key, and a long one goes as a body", async () => {
+		const asked = vi.fn(() => Promise.resolve(new Response("{}")));
+		vi.stubGlobal("fetch", asked);
+		const source = new LiveSource(() => "k");
+		await source.json("runs", {});
+		await source.json("sql", { q: "x".repeat(9000) });
+		const headers = expect.objectContaining({ Authorization: "Bearer k" }) as unknown;
+		expect(asked).toHaveBeenNthCalledWith(1, "api/v1/runs", expect.objectContaining({ headers }));
+		expect(asked).toHaveBeenNthCalledWith(2, "api/v1/sql", expect.objectContaining({ method: "POST", headers }));
 	});
 
 	test("at most four requests are under way, and one that was given up is never sent", async () => {
 		const open: (() => void)[] = [];
 		const asked = vi.fn(() => new Promise<Response>((answer) => open.push(() => answer(new Response("{}")))));
 		vi.stubGlobal("fetch", asked);
-		const source = new LiveSource();
+		const source = new LiveSource(() => "k");
 		const cancel = new AbortController();
 		const all = [1, 2, 3, 4].map((x) => source.json("tile", { x }));
 		const fifth = source.json("tile", { x: 5 }, cancel.signal);

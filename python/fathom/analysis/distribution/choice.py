@@ -7,6 +7,7 @@ from fathom.analysis.distribution.patterns import Patterns
 from fathom.errors import RunError, UsageError
 from fathom.run.limitations import reads_and_writes
 from fathom.run.store import Run
+from fathom.text.quoting import shell
 
 MOST = 12  # files that a message names
 
@@ -31,7 +32,7 @@ def check_any(of_run: Patterns, run: Run) -> None:
         return
     name = run.name
     if of_run.data_calls:
-        again = f"fathom show {name} --next prepares the run that has them"
+        again = f"fathom show {shell([name])} --next prepares the run that has them"
         raise RunError(
             f"{name}: none of its {of_run.data_calls:,} reads and writes was recorded in full (level file or job):"
             f" {reads_and_writes(run.manifest, again)}"

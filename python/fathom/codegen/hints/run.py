@@ -16,7 +16,7 @@ from fathom.codegen.hints import header
 from fathom.codegen.hints.decomposition import Inexpressible, in_elements, statements, unrolled
 from fathom.codegen.hints.header import Maker
 from fathom.codegen.hints.sketch import Sketch, name_of
-from fathom.errors import RunError, UsageError
+from fathom.errors import RunError, UsageError, printable
 from fathom.text import numbers
 
 BY_SIZE = {1: "int8", 2: "int16", 4: "float32", 8: "float64"}
@@ -58,7 +58,7 @@ def group_of(seen: Patterns, name: str) -> Group:
         if len(chosen) > 1:
             group_names = ", ".join(sorted(chosen)[:MOST])
             raise UsageError(
-                f"generate: {name} has {len(chosen)} groups of files, say one by --files GLOB: {group_names}"
+                f"generate: {name} has {len(chosen)} groups of files, say one by --files GLOB: {printable(group_names)}"
             )
         if chosen:
             use = next(one for one in seen.uses if one.files == chosen[0])

@@ -290,7 +290,8 @@ def _keep_below_root(recorded: Recorded) -> None:
     for rank, calls in enumerate(recorded.calls):
         below = []
         for call in calls:
-            if call.layer == "hdf5" or all(_inside(path, recorded.root) for path in _paths(call)):
+            inside = bool(paths) and all(_inside(path, recorded.root) for path in _paths(call))
+            if inside or call.layer == "hdf5":
                 below.append(call)
             else:
                 recorded.left_out["on names outside of the directory of the files"] += 1

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from fathom.codegen.replay.program import Program
 from fathom.errors import FathomError, UsageError
+from fathom.files import replace_bytes, replace_text
 from fathom.run import mpi
 from fathom.tune.settings.stacks import OPEN_MPI, installed_stacks, named
 
@@ -26,11 +27,11 @@ def write(program: Program, source: Path) -> None:
     if source.suffix != ".c":
         raise UsageError(f"replay: {source}: a program in C is named NAME.c")
     try:
-        source.write_text(program.text, encoding="utf-8")
+        replace_text(source, program.text)
         if program.table:
-            source.with_suffix(".table").write_bytes(program.table)
+            replace_bytes(source.with_suffix(".table"), program.table)
     except OSError as error:
-        raise FathomError(f"{error.filename}: {error.strerror}") from error
+        raise FathomError(f"replay: {source}: {error.strerror}") from error
 
 
 def build(program: Program, built: Path, compiler: Sequence[str] | None) -> None:

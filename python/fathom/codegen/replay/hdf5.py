@@ -11,9 +11,10 @@ from fathom.analysis import Source
 from fathom.analysis.distribution.shapes import Shape
 from fathom.codegen.replay.calls import Call, Object
 from fathom.codegen.replay.fold import Line
-from fathom.codegen.replay.making import Cannot, LeftOut, Lines, Making, quoted
+from fathom.codegen.replay.making import Cannot, LeftOut, Lines, Making
 from fathom.codegen.replay.mpiio import Files
 from fathom.codegen.replay.order import ASKS, CHANGES, Effect
+from fathom.text.quoting import c_string
 
 RDWR = 1
 ACCESS = {0: "H5F_ACC_RDONLY", RDWR: "H5F_ACC_RDWR", 2: "H5F_ACC_TRUNC", 4: "H5F_ACC_EXCL"}
@@ -128,7 +129,7 @@ class Maker:
         if driver == "mpio":
             words, more = self.library.files.communicator(call)
             hints = self.library.files.hints_by_path.get(self.library.objects[of or 0].path)
-            info = f"hints({quoted(hints)})" if hints else "MPI_INFO_NULL"
+            info = f"hints({c_string(hints)})" if hints else "MPI_INFO_NULL"
             collective = [
                 int(known(of, key) == "true")
                 for key in ("collective_metadata_read", "collective_metadata_write")

@@ -112,10 +112,4 @@ def flags(value: int, known: Mapping[str, int], otherwise: str = "0") -> str:
     return " | ".join(words) or otherwise
 
 
-def quoted(text: str) -> str:
-    """As a string of C, which is no place for numbers."""
-    safe = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("$", "\\044")
-    return f'"{safe}"'
-
-
 Lines = list[Line]

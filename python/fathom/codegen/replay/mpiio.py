@@ -13,8 +13,9 @@ from fathom.analysis.distribution.shapes import nests_of
 from fathom.analysis.distribution.strides import Nest, nest
 from fathom.codegen.replay.calls import Call, Recorded
 from fathom.codegen.replay.fold import Line
-from fathom.codegen.replay.making import Cannot, LeftOut, Lines, Making, flags, quoted
+from fathom.codegen.replay.making import Cannot, LeftOut, Lines, Making, flags
 from fathom.codegen.replay.order import ASKS, CHANGES, MAKES, READS, WRITES, Effect
+from fathom.text.quoting import c_string
 
 CREATE = 1
 MODES = {
@@ -203,7 +204,7 @@ class Maker:
             raise Cannot("a file of sequential access")
         words, more = self.files.communicator(call) if not call.failed else ("MPI_COMM_SELF", ())
         hints = self.files.hints.get(call.object or 0)
-        info = f"hints({quoted(hints)})" if hints else "MPI_INFO_NULL"
+        info = f"hints({c_string(hints)})" if hints else "MPI_INFO_NULL"
         name = self.making.names[call.path]
         opening = f"MPI_File_open({words}, path($0), {flags(mode, MODES)}, {info}, &fh[$1])"
         if call.failed:

@@ -33,7 +33,7 @@ def _open(m: Making, call: Call) -> Lines:
     words = flags(how, OPEN, "O_RDONLY")
     if not how & 3 and words != "O_RDONLY":
         words = f"O_RDONLY | {words}"
-    mode = f", {int(a.get('mode', 0o600)) & 0o7777:04o}" if how & CREAT else ""
+    mode = f", 0{int(a.get('mode', 0o600)) & 0o7777:03o}" if how & CREAT else ""
     opening = f"open(path($0), {words}{mode})"
     name = m.names[call.path]
     if call.failed:

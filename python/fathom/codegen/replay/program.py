@@ -15,13 +15,14 @@ from fathom.codegen.replay import hdf5, mpiio, posix
 from fathom.codegen.replay.calls import LEVELS, Call, Recorded, read
 from fathom.codegen.replay.fold import Line, fold
 from fathom.codegen.replay.growth import Job
-from fathom.codegen.replay.making import Cannot, LeftOut, Lines, Making, Names, quoted
+from fathom.codegen.replay.making import Cannot, LeftOut, Lines, Making, Names
 from fathom.codegen.replay.order import Effect, Order, order
 from fathom.codegen.replay.resize import Resized, resized
 from fathom.codegen.replay.text import Writer, plain
 from fathom.errors import RunError
 from fathom.run.store import Run
 from fathom.text import numbers
+from fathom.text.quoting import c_string
 
 PAGE = 4096
 #: Headers by what of them is used; those without are always there.
@@ -173,7 +174,7 @@ class _Build:
         parts = _parts(body, slots)
         lists = [*self._lists(), *writer.declarations()]
         code = "\n\n".join([*lists, *parts[0], body, *parts[1]])
-        names = f"static const char *const name[] = {{{', '.join(map(quoted, below))}}};"
+        names = f"static const char *const name[] = {{{', '.join(map(c_string, below))}}};"
         return folded("\n\n".join([self._head(code, writer), names, code]))
 
     def _before(self, sequence: Order, root: PurePosixPath) -> list[str]:
@@ -188,7 +189,7 @@ class _Build:
             (self.names[path], size) for path, size in sequence.lengths.items() if path != str(root)
         )
         statements = [
-            Line(f"wrong = wrong || make_directory({quoted(directory)});")
+            Line(f"wrong = wrong || make_directory({c_string(directory)});")
             for directory in sorted(directories)
         ]
         statements += [Line("wrong = wrong || make_file($0, $1);", file) for file in files]
@@ -198,7 +199,7 @@ class _Build:
         """What statements name beyond numbers of ranks."""
         lists = []
         if self.library.labels:
-            text = ", ".join(map(quoted, self.library.labels))
+            text = ", ".join(map(c_string, self.library.labels))
             lists.append(f"static const char *const label[] = {{{text}}};")
         if self.files.blocks:
             rows = [row for blocks in self.files.blocks for row in blocks]

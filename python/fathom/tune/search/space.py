@@ -1,6 +1,5 @@
 """What a search may set: knobs with their values, conditions on them, points to begin with."""
 
-import json
 import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -10,6 +9,7 @@ from random import Random
 from typing import Any
 
 from fathom.errors import UsageError
+from fathom.text.quoting import toml
 from fathom.tune.search.constraint import Constraint, ConstraintMistake, parse
 from fathom.tune.settings import settings
 from fathom.tune.settings.settings import catalog
@@ -137,11 +137,11 @@ class Space:
             if dimension.values[number] is not None:
                 inside = tables.setdefault(_table(dimension), {})
                 for name, given in dimension.beside.items():
-                    inside.setdefault(name, _written(given))
-                inside[catalog()[dimension.knob].name] = _written(dimension.values[number])
+                    inside.setdefault(name, toml(given))
+                inside[catalog()[dimension.knob].name] = toml(dimension.values[number])
         if not tables:
             return ""
-        lines = [f"accept = {json.dumps(list(self.accept))}"] if self.accept else []
+        lines = [f"accept = {toml(self.accept)}"] if self.accept else []
         for head, inside in tables.items():
             lines += [*head, *(f"{name} = {given}" for name, given in inside.items())]
         return "\n".join(lines) + "\n"
@@ -175,23 +175,18 @@ def _plain(dimension: Dimension, given: Any) -> Any:
         return given
 
 
-def _written(given: Any) -> str:
-    """As TOML has it: letters beyond the first plane cannot be escaped as JSON does it."""
-    return json.dumps(given, ensure_ascii=False)
-
-
 def _table(dimension: Dimension) -> tuple[str, ...]:
     """The head of the table that it stands in. Fields of a layout are set together, so they share one."""
     knob, where = catalog()[dimension.knob], dimension.where
     if knob.route == "layout":
-        directory = _written(str(where.get("directory", "")))
+        directory = toml(str(where.get("directory", "")))
         return ("[[layout]]", f"directory = {directory}", f"[layout.{knob.layer.name}]")
     if knob.route not in settings.OF_FILES or where.get("launch"):
         return (f"[launch.{knob.layer.name}]",)
     head = ["[[file]]"]
-    head += [f"{key} = {_written(where[key])}" for key in ("match", "group") if key in where]
+    head += [f"{key} = {toml(where[key])}" for key in ("match", "group") if key in where]
     if "dataset" in where:
-        return (*head, "[[file.dataset]]", f"name = {_written(where['dataset'])}")
+        return (*head, "[[file.dataset]]", f"name = {toml(where['dataset'])}")
     return (*head, f"[file.{knob.layer.name}]")
 
 

@@ -14,6 +14,7 @@ from fathom.errors import FathomError, RunError
 from fathom.files import replace_text
 from fathom.run import paths, programs
 from fathom.run.store import open_run
+from fathom.text.quoting import toml
 from fathom.tune.settings.settings import catalog
 from fathom.tune.settings.stacks import Stack, installed_stacks
 
@@ -170,7 +171,7 @@ def _settings(knob: Knob, given: Sequence[str]) -> str:
 
 
 def _toml(knob: Knob, given: Sequence[str]) -> str:
-    return json.dumps(list(given) if len(knob.values) > 1 or knob.values[0].many else given[0])
+    return toml(given if len(knob.values) > 1 or knob.values[0].many else given[0])
 
 
 def prove(knobs: Sequence[Knob], again: bool) -> Iterator[tuple[Knob, Verdict]]:

@@ -1,8 +1,8 @@
 """Settings written as a settings file."""
 
-import json
 from collections.abc import Iterable, Iterator
 
+from fathom.text import quoting
 from fathom.tune.settings.settings import Rule, Setting, Settings
 
 
@@ -12,11 +12,11 @@ def text(settings: Settings) -> str:
     if any(one.knob.safety == "all-ranks" for one in settings.everything()):
         lines.append('accept = ["all-ranks"]')
     for rule in settings.rules:
-        lines += ["[[file]]", *([f"match = {json.dumps(list(rule.files))}"] if rule.files else [])]
+        lines += ["[[file]]", *([f"match = {quoting.toml(rule.files)}"] if rule.files else [])]
         lines += _rule(rule)
     lines += _tables("launch", settings.launch)
     for layout in settings.layouts:
-        lines += ["[[layout]]", f"directory = {json.dumps(str(layout.directory))}"]
+        lines += ["[[layout]]", f"directory = {quoting.toml(str(layout.directory))}"]
         lines += _tables("layout", layout.settings)
     return "\n".join(lines) + "\n"
 
@@ -26,7 +26,7 @@ def _rule(rule: Rule) -> Iterator[str]:
         yield from _tables("file", rule.settings)
         return
     yield "[[file.dataset]]"
-    yield f"name = {json.dumps(rule.dataset)}"
+    yield f"name = {quoting.toml(rule.dataset)}"
     yield from map(_line, rule.settings)
 
 
@@ -50,7 +50,7 @@ def _value(setting: Setting, number: int) -> str:
     value = setting.knob.values[0 if setting.knob.values[0].many else number]
     word = setting.values[number]
     if value.numbers:
-        return json.dumps(value.words[value.numbers.index(int(word))])
+        return quoting.toml(value.words[value.numbers.index(int(word))])
     if value.kind == "bool":
         return "true" if word == "1" else "false"
-    return word if value.kind in ("bytes", "int", "number") else json.dumps(word)
+    return word if value.kind in ("bytes", "int", "number") else quoting.toml(word)

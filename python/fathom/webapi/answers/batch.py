@@ -1,8 +1,9 @@
 """Files that record a job: the selection, and a script for a batch system."""
 
-import json
 import shlex
 from typing import TYPE_CHECKING
+
+from fathom.text.quoting import toml
 
 if TYPE_CHECKING:
     from fathom.webapi.answers.setup import Job
@@ -33,17 +34,15 @@ def selection_text(job: "Job") -> str:
     if job.lines:
         keys["code"] = job.lines
     rest = "" if job.level == "job" else "[job]\n\n"
-    # Text of JSON is text of TOML too.
-    lines = "".join(f"{key} = {json.dumps(value)}\n" for key, value in keys.items())
+    lines = "".join(f"{key} = {toml(value)}\n" for key, value in keys.items())
     return f"{rest}[{job.level}]\n{lines}"
 
 
 def servers_text(job: "Job") -> str:
     """The configuration of forwarding servers (docs/commands/forward.md); what is left open is chosen at the start."""
-    # Text of JSON is text of TOML too.
     return "\n".join(
         "[[server]]\n"
-        + "".join(f"{key} = {json.dumps(value)}\n" for key, value in server.items() if value)
+        + "".join(f"{key} = {toml(value)}\n" for key, value in server.items() if value)
         for server in job.servers
     )
 

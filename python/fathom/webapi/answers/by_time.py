@@ -8,9 +8,7 @@ and each statement looks once more.
 
 import contextlib
 import os
-import shutil
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +19,7 @@ from fathom.cache.derived import Derived, Watch
 from fathom.files import replacing
 from fathom.run import database
 from fathom.run.database import quoted
+from fathom.run.scratch import Scratch
 
 COPY = Derived(f"{FOLDER}/calls_by_time.duckdb", "fathom.calls_by_time", 4)
 #: What sorting may take of memory; beyond it spills to disk.
@@ -57,8 +56,10 @@ def make(tables: Path, watch: Watch) -> bool:
     file = tables / COPY.name
     if not os.access(tables, os.W_OK):
         return False
-    spill = Path(tempfile.mkdtemp(prefix="fathom-by-time-"))
-    con = duckdb.connect(":memory:", config={"temp_directory": str(spill), "memory_limit": MEMORY})
+    spill = Scratch()
+    con = duckdb.connect(
+        ":memory:", config={"temp_directory": str(spill.path), "memory_limit": MEMORY}
+    )
     watch(con)
     try:
         made_of = COPY.made_of(tables)  # before they are read: they may be packed anew meanwhile
@@ -76,7 +77,7 @@ def make(tables: Path, watch: Watch) -> bool:
         return False
     finally:
         con.close()
-        shutil.rmtree(spill, ignore_errors=True)
+        spill.remove()
     return True
 
 

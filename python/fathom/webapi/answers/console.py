@@ -6,7 +6,6 @@ from typing import Any
 from fathom.analysis.selection import Selection
 from fathom.catalog import columns
 from fathom.errors import UsageError
-from fathom.run import database
 from fathom.webapi.answers import answer, number, table, text
 from fathom.webapi.answers.session import View
 from fathom.webapi.answers.table import Table
@@ -19,13 +18,9 @@ EXACT = 2**53
 def sql(view: View, _: Selection, *, q: str, limit: int = 1000) -> Table:
     """The first rows of one reading statement, and how many it has."""
     statement = q.strip().rstrip(";").strip()
-    database.reading(view.cursor, statement)
-    rows = view.sql(f"from (\n{statement}\n) limit {limit + 1}")
-    total = rows.num_rows
-    if total > limit:
-        total = view.value(f"select count(*) from (\n{statement}\n)")
+    rows, total = view.confined(statement, limit)
     try:
-        shown = table.of(rows.slice(0, limit), statement, None, total)
+        shown = table.of(rows, statement, None, total)
     except (ValueError, OverflowError) as error:
         raise UsageError(f"SQL: a value that cannot be shown: {error}") from error
     return replace(shown, rows=[[_exact(value) for value in row] for row in shown.rows])

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from functools import partial
 from itertools import chain, count
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import duckdb
 import pyarrow as pa
@@ -17,6 +17,7 @@ from fathom.cache.memory import Memory
 from fathom.errors import FathomError, UsageError
 from fathom.run import database
 from fathom.run.background import in_background
+from fathom.run.confined import Process, Question, TooLarge
 from fathom.run.store import Run, open_run
 from fathom.tune.search.ledger import SUFFIX, open_ledger
 from fathom.webapi.answers import by_time, known, table
@@ -26,6 +27,8 @@ T = TypeVar("T")
 
 #: What the statements of all requests of a run may use together; beyond it they spill to disk.
 MEMORY = "4 GiB"
+#: MiB that a statement of the user's, in a process of its own, may have of memory, and its answer.
+OF_STATEMENT, OF_ANSWER = 4096, 64
 #: Parts of its calls that are held at a time.
 HELD = 4
 
@@ -42,19 +45,26 @@ class Gone(FathomError):
     """Nobody waits for the answer any more."""
 
 
+class Interruptible(Protocol):
+    """What works on a request: a connection to the database, a process."""
+
+    def interrupt(self) -> None:
+        """Ends what it is at."""
+
+
 class Stop:
     """Ends what is worked out for one request, from another thread."""
 
     def __init__(self) -> None:
         """Goes on."""
         self.why: FathomError | None = None
-        self._cursors: list[duckdb.DuckDBPyConnection] = []
+        self._cursors: list[Interruptible] = []
 
-    def watch(self, cursor: duckdb.DuckDBPyConnection) -> None:
+    def watch(self, cursor: Interruptible) -> None:
         """One more that is to be interrupted."""
         self._cursors.append(cursor)
 
-    def leave(self, cursor: duckdb.DuckDBPyConnection) -> None:
+    def leave(self, cursor: Interruptible) -> None:
         """One that has done its work for this request."""
         self._cursors.remove(cursor)
 
@@ -138,6 +148,22 @@ class View:
     def sql(self, text: str, **values: Any) -> pa.Table:
         """Rows of one reading statement. Errors: UsageError, OverLimit, or why it was stopped."""
         return self._asked(text, lambda: database.ask(self.cursor, text, values or None))
+
+    def confined(self, statement: str, rows: int) -> tuple[pa.Table, int]:
+        """The first rows of a statement that a user wrote, and how many there are. Errors: as `sql`."""
+        self.stop.check()
+        of = (str(self.run.path), statement, self.run.with_runtime)
+        process = Process(Question(*of, rows, OF_STATEMENT, OF_ANSWER))
+        self.stop.watch(process)
+        try:
+            return process.rows()
+        except FathomError as error:
+            self.stop.check()
+            if isinstance(error, TooLarge):
+                raise OverLimit(str(error)) from error
+            raise
+        finally:
+            self.stop.leave(process)
 
     def rows(self, text: str) -> list[dict[str, Any]]:
         """Rows of one statement, each by its columns' names."""

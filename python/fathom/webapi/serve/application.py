@@ -1,7 +1,6 @@
 """The paths of the server: `/` is the page, `/api/v1/NAME` an answer."""
 
 import asyncio
-import json
 
 import anyio.to_thread
 from anyio import CapacityLimiter
@@ -13,10 +12,12 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from fathom.codegen.generate.language.mistake import Mistake
 from fathom.errors import FathomError, UsageError
+from fathom.run import foreign
 from fathom.webapi import answers as screens
 from fathom.webapi.answers.session import Gone, NoSuchRun, OverLimit, Runs, Stop
-from fathom.webapi.serve.guard import Guard, Keys
+from fathom.webapi.serve.guard import Guard, Keys, refusal
 from fathom.webapi.serve.page import NOT_BUILT, page
 
 #: Answers that are worked out at a time; further requests wait.
@@ -29,7 +30,7 @@ AGAIN = 0.05
 LONGEST_BODY = 16 << 20
 #: Of gzip: a twentieth more bytes than 4, for half the time.
 FAST = 1
-STATUS = {UsageError: 400, NoSuchRun: 404, OverLimit: 422}
+STATUS = {UsageError: 400, Mistake: 400, NoSuchRun: 404, OverLimit: 422}
 
 
 def _sent(answer: str | bytes) -> Response:
@@ -38,14 +39,14 @@ def _sent(answer: str | bytes) -> Response:
     return Response(answer, media_type=f"application/{kind}")
 
 
-def _refusal(why: str, status: int) -> Response:
-    return Response(json.dumps({"error": why}), status, media_type="application/json")
+def _status(error: FathomError) -> int:
+    return next((status for kind, status in STATUS.items() if isinstance(error, kind)), 500)
 
 
 def _error(error: Exception) -> Response:
     if isinstance(error, FathomError):
-        return _refusal(str(error), STATUS.get(type(error), 500))
-    return _refusal(f"a fault of Fathom's own: {type(error).__name__}: {error}", 500)
+        return refusal(str(error), _status(error))
+    return refusal(f"a fault of Fathom's own: {type(error).__name__}: {error}", 500)
 
 
 async def _parameters(request: Request) -> dict[str, str]:
@@ -65,7 +66,7 @@ async def _body(request: Request) -> dict[str, str]:
         if len(body) > LONGEST_BODY:
             raise UsageError(f"a body of more than {LONGEST_BODY >> 20} MiB")
     try:
-        fields = json.loads(body or b"{}")
+        fields = foreign.parsed(body or b"{}")
     except ValueError as error:
         raise UsageError(f"the body is no JSON: {error}") from error
     if not isinstance(fields, dict) or not all(isinstance(one, str) for one in fields.values()):
@@ -82,7 +83,7 @@ class Answers:
 
     async def __call__(self, request: Request) -> Response:
         """One answer, worked out in a thread, until it is done, the client gone or the time over."""
-        if (request.path_params["name"] in screens.ACTS) != (request.method == "POST"):
+        if request.path_params["name"] in screens.ACTS and request.method != "POST":
             raise HTTPException(405)
         try:
             parameters = await _parameters(request)
@@ -103,12 +104,12 @@ class Answers:
             gone.cancel()
 
     async def _work(self, name: str, parameters: dict[str, str], stop: Stop) -> str | bytes:
+        is_patient = name == "again" or screens.is_lasting(name, parameters)
+        seconds = self._allowed(parameters.get("run", ""))
         async with self.limiter:
             thread = asyncio.ensure_future(
                 anyio.to_thread.run_sync(screens.ask_written, self.runs, name, parameters, stop)
             )
-            is_patient = name == "again" or screens.is_lasting(name, parameters)
-            seconds = self._allowed(parameters.get("run", ""))
             await asyncio.wait({thread}, timeout=None if is_patient else seconds)
             while not thread.done():
                 stop.now(OverLimit(f"{name} took longer than {seconds:.3g} s; choose less"))
@@ -126,16 +127,20 @@ async def _gone(request: Request) -> None:
         pass
 
 
-async def _page(_: Request) -> Response:
+async def _page(request: Request) -> Response:
+    """Anybody may have it, so it is not compressed each time."""
     built = page()
     if built is None:
         return PlainTextResponse(f"{NOT_BUILT}\n", 503)
-    return HTMLResponse(built.html, headers={"Content-Security-Policy": built.policy})
+    headers = {"Content-Security-Policy": built.policy, "Vary": "Accept-Encoding"}
+    if "gzip" not in request.headers.get("accept-encoding", ""):
+        return HTMLResponse(built.html, headers=headers)
+    return HTMLResponse(built.gzipped, headers=headers | {"Content-Encoding": "gzip"})
 
 
 async def _refused(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return _refusal(error.detail, error.status_code)
+    return refusal(error.detail, error.status_code)
 
 
 def application(runs: Runs, keys: Keys, seconds: float = SECONDS) -> Starlette:

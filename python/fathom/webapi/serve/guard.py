@@ -1,6 +1,6 @@
 """Who may ask. A loopback port is open to everybody on a shared machine, and to pages of any site in the user's
-browser; so each request must name this machine as its host, come from this page, and carry the cookie that the one-time
-link was changed into."""
+browser; so each request must name this machine as its host, come from this page, and carry the key that the one-time
+link was changed into. The page keeps it for its own origin: a cookie would be sent to every server of this host."""
 
 import base64
 import hashlib
@@ -9,18 +9,18 @@ import re
 import secrets
 from collections.abc import Callable, Iterable
 
-from starlette.datastructures import URL, Headers, MutableHeaders, QueryParams
+from starlette.datastructures import Headers, MutableHeaders, QueryParams
 from starlette.requests import HTTPConnection
-from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 HOST = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:[0-9]{1,5})?", re.ASCII)
-COOKIE = "fathom"
+#: How the page calls the key (web/src/source/live.ts), and how a request has it.
+KEPT_AS, SCHEME = "fathom.key", "Bearer "
+CLOSED = "open the link that fathom view printed last: each works once, for one browser"
 
-# A redirect would still count as coming from the other site that the link stood on, and the cookie is kept from those.
-ENTER_SCRIPT = "location.replace('/' + location.hash)"
-ENTER = f"""<!doctype html><meta charset="utf-8"><title>Fathom</title>
-<script>{ENTER_SCRIPT}</script><noscript><a href="/">Open Fathom</a></noscript>"""
+ENTER = """<!doctype html><meta charset="utf-8"><title>Fathom</title>
+<script>{script}</script><noscript>The page needs JavaScript.</noscript>"""
 
 SAFE = {
     "X-Content-Type-Options": "nosniff",
@@ -46,11 +46,11 @@ def policy(scripts: Iterable[str] = (), styles: Iterable[str] = ()) -> str:
 
 
 class Keys:
-    """The one-time link's token, and the cookie it is changed into."""
+    """The one-time link's token, and the key it is changed into."""
 
     def __init__(self, announce: Callable[[str], None] = lambda _: None) -> None:
         """`announce` is told the next token when one was used."""
-        self.token, self.cookie = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
+        self.token, self.key = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
         self._announce = announce
 
     def redeem(self, token: str) -> bool:
@@ -61,22 +61,21 @@ class Keys:
         self._announce(self.token)
         return True
 
-    def fits(self, cookie: str) -> bool:
-        """Is this the cookie?"""
-        return hmac.compare_digest(cookie.encode(), self.cookie.encode())
+    def fits(self, authorization: str) -> bool:
+        """Does this header have the key?"""
+        return hmac.compare_digest(authorization.encode(), f"{SCHEME}{self.key}".encode())
 
 
-def _is_foreign(headers: Headers) -> str | None:
+def _is_foreign(headers: Headers, path: str) -> str | None:
     """Why a request is none of this page's; None: it is."""
     host = headers.get("host", "")
     if not HOST.fullmatch(host) or len(headers.getlist("host")) != 1:
         return "this server answers as localhost or 127.0.0.1 only"
     if headers.get("origin", f"http://{host}") != f"http://{host}":
         return "this server answers its own page only"
-    if (
-        headers.get("sec-fetch-site", "none") == "cross-site"
-        and headers.get("sec-fetch-mode") != "navigate"
-    ):
+    # The link may stand in a page of another site. Another port of this host is `same-site`.
+    is_link = path == "/" and headers.get("sec-fetch-mode") == "navigate"
+    if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and not is_link:
         return "this server answers its own page only"
     return None
 
@@ -91,39 +90,42 @@ class Guard:
         """One request."""
         if scope["type"] != "http":
             return
+        request = HTTPConnection(scope)
+        is_known = self.keys.fits(request.headers.get("authorization", ""))
+        # Of a stranger nothing more is read.
+        added = {} if is_known else {"Connection": "close"}
 
         async def send_safely(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in (SAFE | {"Content-Security-Policy": policy()}).items():
+                for name, value in (SAFE | {"Content-Security-Policy": policy()} | added).items():
                     headers.setdefault(name, value)
             await send(message)
 
-        refused = self._answer(HTTPConnection(scope))
+        refused = self._answer(request, is_known)
+        if refused is None and is_known:
+            scope.get("state", {}).get("known", lambda: None)()
         await (refused or self.app)(scope, receive, send_safely)
 
-    def _answer(self, request: HTTPConnection) -> Response | None:
-        """The answer that ends a request here; None: it may go on."""
-        foreign = _is_foreign(request.headers)
+    def _answer(self, request: HTTPConnection, is_known: bool) -> Response | None:
+        """The answer that ends a request here; None: it may go on. The page tells nothing, so all may have it."""
+        path = request.url.path
+        foreign = _is_foreign(request.headers, path)
         if foreign:
-            return PlainTextResponse(f"{foreign}\n", 403)
-        if self.keys.fits(request.cookies.get(self._cookie(request.url), "")):
-            return None
-        query = QueryParams(request.scope["query_string"])
-        if request.url.path == "/" and self.keys.redeem(query.get("token", "")):
-            return self._enter(request.url)
-        return PlainTextResponse(
-            "open the link that fathom view printed last: each works once, for one browser\n", 401
-        )
+            return refusal(foreign, 403)
+        token = QueryParams(request.scope["query_string"]).get("token")
+        if path == "/" and token is not None and self.keys.redeem(token):
+            return self._enter()
+        if path == "/" and token is not None:
+            return PlainTextResponse(f"{CLOSED}\n", 401)
+        return None if is_known or path == "/" else refusal(CLOSED, 401)
 
-    def _enter(self, url: URL) -> Response:
-        response = HTMLResponse(ENTER, headers={"Content-Security-Policy": policy([ENTER_SCRIPT])})
-        response.set_cookie(
-            self._cookie(url), self.keys.cookie, httponly=True, samesite="strict", path="/"
-        )
-        return response
+    def _enter(self) -> Response:
+        script = f"localStorage.setItem('{KEPT_AS}', '{self.keys.key}'); location.replace('/' + location.hash)"
+        safe = {"Content-Security-Policy": policy([script])}
+        return HTMLResponse(ENTER.format(script=script), headers=safe)
 
-    @staticmethod
-    def _cookie(url: URL) -> str:
-        """Browsers send the cookies of one port to all others of a host, so its name tells which."""
-        return f"{COOKIE}-{url.port or 80}"
+
+def refusal(why: str, status: int) -> Response:
+    """An answer that says why there is none."""
+    return JSONResponse({"error": why}, status)

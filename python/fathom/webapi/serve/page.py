@@ -1,5 +1,6 @@
 """The page: one HTML file that `web/` builds, its scripts and styles inside."""
 
+import gzip
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -16,9 +17,10 @@ NOT_BUILT = (
 
 @dataclass(frozen=True)
 class Page:
-    """The file, and the policy that lets its own scripts run and no other."""
+    """The file, the same as browsers take it, and the policy that lets its own scripts run and no other."""
 
     html: str
+    gzipped: bytes
     policy: str
 
 
@@ -32,7 +34,8 @@ def inline(html: str, tag: str) -> list[str]:
 @cache
 def _read(path: Path, _changed: int) -> Page:
     html = path.read_text(encoding="utf-8")
-    return Page(html, policy(inline(html, "script"), inline(html, "style")))
+    own = policy(inline(html, "script"), inline(html, "style"))
+    return Page(html, gzip.compress(html.encode()), own)
 
 
 def page() -> Page | None:

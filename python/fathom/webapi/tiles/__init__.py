@@ -1,6 +1,5 @@
 """The pyramid of tiles: what a picture of any width and zoom needs of a run, in proportion to its pixels."""
 
-import tempfile
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +13,7 @@ from fathom.errors import DamagedRun
 from fathom.run.background import in_background
 from fathom.run.cluster import Workers
 from fathom.run.database import SMALL, first_line, quoted
+from fathom.run.scratch import Scratch
 from fathom.webapi.tiles import build
 
 
@@ -41,7 +41,7 @@ class Tiles:
                 with suppress(duckdb.ConnectionException):  # closed: it has done its work
                     con.interrupt()
 
-        self._temporary: tempfile.TemporaryDirectory[str] | None
+        self._temporary: Scratch | None
         file, self._temporary = in_background(
             lambda: build.ensure(tables, watched, workers, with_runtime), give_up
         )

@@ -20,6 +20,7 @@ from fathom.cache import answers
 from fathom.cache.derived import Derived, Watch, ignore
 from fathom.errors import DamagedRun, FathomError
 from fathom.run import cluster, database, macros
+from fathom.run.scratch import Scratch
 from fathom.text import numbers
 from fathom.webapi.tiles import statements
 from fathom.webapi.tiles.geometry import LEVELS, Geometry, Level
@@ -156,10 +157,14 @@ def _check_same(tables: Path, made_of: str) -> None:
 def _folder(tables: Path | None) -> Iterator[Path]:
     """One that goes at the end; beside the tables if they are named, for workers write nowhere else."""
     with contextlib.ExitStack() as held:
-        if tables is not None:
-            guard = held.enter_context((tables / GUARD).open("rb"))
-            with contextlib.suppress(OSError):  # no locks here: nobody will clear anything
-                fcntl.flock(guard, fcntl.LOCK_SH)
+        if tables is None:
+            scratch = Scratch()
+            held.callback(scratch.remove)
+            yield scratch.path
+            return
+        guard = held.enter_context((tables / GUARD).open("rb"))
+        with contextlib.suppress(OSError):  # no locks here: nobody will clear anything
+            fcntl.flock(guard, fcntl.LOCK_SH)
         folder = Path(tempfile.mkdtemp(prefix=FOLDER, dir=tables))
         held.callback(shutil.rmtree, folder, ignore_errors=True)
         yield folder
@@ -221,7 +226,7 @@ def ensure(
     watch: Watch = ignore,
     workers: cluster.Workers | None = None,
     with_runtime: bool = False,
-) -> tuple[Path, tempfile.TemporaryDirectory[str] | None]:
+) -> tuple[Path, Scratch | None]:
     """The file with the run's tiles, made if it is not there; where the run cannot be written to, in a directory that
     goes when the second is dropped. `watch`: gets the connection that makes them, and may interrupt it. `workers`: make
     most of it, where the run can be written to. `with_runtime`: also of what is a run-time's, which workers do not look
@@ -238,7 +243,7 @@ def ensure(
             file.parent.mkdir(exist_ok=True)
             make(tables, file, watch, None if with_runtime else workers, with_runtime)
             return file, None
-    elsewhere = tempfile.TemporaryDirectory(prefix="fathom-tiles-")
-    file = Path(elsewhere.name) / file.name
+    elsewhere = Scratch()
+    file = elsewhere.path / file.name
     make(tables, file, watch, with_runtime=with_runtime)
     return file, elsewhere

@@ -1,0 +1,78 @@
+"""Temporary folders that only their owner may look into. They are locked: what a killed process left is removed by the
+next that needs one."""
+
+import contextlib
+import fcntl
+import os
+import shutil
+import stat
+import tempfile
+import weakref
+from functools import cache
+from itertools import count
+from pathlib import Path
+
+PREFIX = "fathom-scratch-"
+_numbers = count()
+
+
+class Scratch:
+    """One such folder, `path`: it goes with this object, at the latest with the process."""
+
+    def __init__(self) -> None:
+        """Makes it. Errors: OSError."""
+        place = Path(tempfile.gettempdir())
+        _sweep(place)
+        self.path, lock = _made(place)
+        self.remove = weakref.finalize(self, _end, self.path, lock, os.getpid())
+
+
+def spill() -> Path:
+    """A name for one database in the folder of this process."""
+    return _of_process(os.getpid()).path / str(next(_numbers))
+
+
+@cache
+def _of_process(_: int) -> Scratch:
+    return Scratch()
+
+
+def _made(place: Path) -> tuple[Path, int]:
+    """The folder and its lock."""
+    while True:
+        path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))
+        lock = _locked(path)
+        if lock is not None:
+            return path, lock  # else somebody swept it in between
+
+
+def _locked(path: Path) -> int | None:
+    """A lock on a folder of one's own that nobody else has."""
+    descriptor = None
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        facts = os.fstat(descriptor)
+        if facts.st_uid == os.geteuid() and facts.st_nlink and stat.S_IMODE(facts.st_mode) == 0o700:
+            return descriptor
+    except OSError:
+        pass
+    if descriptor is not None:
+        os.close(descriptor)
+    return None
+
+
+def _sweep(place: Path) -> None:
+    """Removes those whose process has ended."""
+    for path in place.glob(f"{PREFIX}*"):
+        lock = _locked(path)
+        if lock is not None:
+            _end(path, lock, os.getpid())
+
+
+def _end(path: Path, lock: int, owner: int) -> None:
+    """Of a process that was forked the folder is its parent's."""
+    if os.getpid() == owner:
+        shutil.rmtree(path, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        os.close(lock)
