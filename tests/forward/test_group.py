@@ -32,13 +32,15 @@ class Group:
         listed = tmp / f"group{count}"
         listed.write_text("# servers\n" + "".join(f"unix:{tmp}/{name}\n" for name in self.names))
         self.options = ["--group", str(listed), "--lease", "1", *options]
+        self.under: list[str] = []
         self.servers = [self.start(number) for number in range(count)]
 
     def start(self, number: int) -> Server:
         """One of them."""
         name = self.names[number]
         options = ["--unix", str(self.tmp / name), "--name", name, *self.options]
-        return Server(self.exports(name), *options, log=self.tmp / f"{name}.log")
+        log = self.tmp / f"{name}.log"
+        return Server(self.exports(name), *options, log=log, under=self.under)
 
     def exports(self, _: str) -> Path:
         """What a server of that name exports."""
