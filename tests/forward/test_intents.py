@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import resource
 import shutil
 import subprocess
@@ -31,7 +30,7 @@ CHANGES: dict[str, Callable[[Client, bytes], Any]] = {
 
 
 def names(served: Server) -> set[str]:
-    return set(os.listdir(served.export)) - {".fathom-forward"}
+    return {path.name for path in served.export.iterdir()} - {".fathom-forward"}
 
 
 def prepared(served: Server) -> tuple[Client, bytes]:
