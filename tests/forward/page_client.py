@@ -5,9 +5,11 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import hmac
+import os
 import secrets
 import socket
 import struct
+import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -21,6 +23,7 @@ UNLINK, MKDIR, RMDIR, READDIR, SYMLINK, READLINK, STATFS, MKNOD = 23, 24, 25, 26
 READ, WRITE, APPEND, COMMIT, GAPS, LOCK, UNLOCK, LOCKED, CALL = 32, 33, 34, 35, 36, 37, 38, 39, 40
 RESERVE, HOLDERS, AWAITED = 64, 65, 66
 NONCE, PROOF, APPEND_SHARED, APPEND_ALIGN, DROP_IO, COMPRESS = 1, 2, 3, 4, 5, 8
+BY_MUNGE, STRIPING = 9, 12
 UNLOCKED, FOUND_AT, ENDED, LIST = 16, 17, 18, 19
 NEEDS_PROOF, NO_VERSION, REFUSED, FORGOTTEN, ENDING = 1001, 1002, 1003, 1004, 1005
 ACCEPTED, WRITTEN, SYNCED = 1, 2, 3
@@ -198,12 +201,29 @@ class Zstandard:
         return room.raw
 
 
+class Munge:
+    """By its commands; `socket`: munged's."""
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+
+    def seal(self, payload: bytes) -> bytes:
+        return self._run("munge", payload, f"--restrict-uid={os.getuid()}").strip()
+
+    def read(self, credential: bytes) -> bytes:
+        return self._run("unmunge", credential, "--metadata=/dev/null")
+
+    def _run(self, command: str, given: bytes, option: str) -> bytes:
+        words = [command, f"--socket={self.place}", option]
+        return subprocess.run(words, input=given, capture_output=True, check=True).stdout
+
+
 class Client:
     """A connection; `like`: another one of the same client."""
 
     def __init__(
         self, address: str, *, token: bytes = b"", like: Client | None = None,
-        hints: dict[int, bytes] | None = None, greet: bool = True,
+        munge: Munge | None = None, hints: dict[int, bytes] | None = None, greet: bool = True,
     ) -> None:  # fmt: skip
         kind, _, place = address.partition(":")
         if kind == "unix":
@@ -217,6 +237,7 @@ class Client:
         self.id = like.id if like else secrets.randbits(63) + 1
         self.key = like.key if like else secrets.token_bytes(16)
         self.seq = like.seq if like else 0
+        self.munge = munge
         self.zstandard: Zstandard | None = None
         self.sent: dict[int, bytes] = {}  # data that may be pulled
         self.pulls: list[tuple[int, int]] = []
@@ -237,23 +258,35 @@ class Client:
                 said = b"fathom-forward " + who + challenge
                 return hmac.digest(token, said, hashlib.sha256)
 
-            frame = self.exchange(AUTH, prove(b"client"), {})
+            if self.munge:
+                assert BY_MUNGE in Error(frame).hints
+                credential = self.munge.seal(b"fathom-forward client" + challenge)
+                frame = self.exchange(MUNGE, text(credential), {})
+            else:
+                frame = self.exchange(AUTH, prove(b"client"), {})
+            if frame.status == 0 and self.munge:
+                credential = self._session(Body(frame.body))
+                assert self.munge.read(credential) == b"fathom-forward server" + challenge
+                return
             if frame.status == 0:
-                body = Body(frame.body)
-                self._session(body)
+                self._session(Body(frame.body))
                 assert self.hints[PROOF] == prove(b"server")
                 return
         if frame.status:
             raise Error(frame)
         self._session(Body(frame.body))
 
-    def _session(self, body: Body) -> None:
+    def _session(self, body: Body) -> bytes:
+        """What a session is; the credential, if it was shown one."""
         self.epoch, self.window, self.inline, self.piece, self.most_data = body.numbers("QIIIQ")
         self.lease, self.deadline, self.server, self.servers = body.numbers("IIII")
-        self.name, self.hints = body.text(), body.hints()
+        self.name = body.text()
+        credential = body.text() if self.munge else b""
+        self.hints = body.hints()
         assert not body.data
         if self.hints.get(COMPRESS) == b"\x01":
             self.zstandard = Zstandard()
+        return credential
 
     def exchange(self, op: int, fields: bytes, hints: dict[int, bytes]) -> Frame:
         """Of the greeting, which has no number."""

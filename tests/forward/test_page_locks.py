@@ -96,6 +96,7 @@ def test_a_circle_of_processes_is_told(served: Server) -> None:
     second.claim(LOCK, handle, Claim(flags=PROCESS, start=1, length=1))
     wanted = Claim(flags=PROCESS | WAIT, start=1, length=1)
     seq = first.send(LOCK, handle + numbers(CLAIM, *wanted))
+    first.nothing(PING)  # it waits by now
     wanted = Claim(flags=PROCESS | WAIT, start=0, length=1)
     assert refused(second, LOCK, handle, wanted) == errno.EDEADLK
     second.claim(UNLOCK, handle, Claim(mode=NONE))
@@ -146,7 +147,8 @@ def test_what_only_servers_ask(served: Server) -> None:
     assert first.gaps(handle)[:2] == gaps
     peer.nothing(LOCK, relayed)
     assert refused(second, LOCK, handle, Claim()) == errno.EAGAIN
-    first.send(LOCK, handle + numbers(CLAIM, *Claim(flags=WAIT | PROCESS)))
+    waiting = first.send(LOCK, handle + numbers(CLAIM, *Claim(flags=WAIT | PROCESS)))
+    first.nothing(PING)
     fields = ident + numbers(CLAIM, *Claim(client=first.id, flags=RELAYED))
     first_owner = (first.id, 1)
     assert peer.ask(HOLDERS, fields).records("QQ") == [(9, 1)]
@@ -154,9 +156,9 @@ def test_what_only_servers_ask(served: Server) -> None:
     assert body.number("I") == 1
     assert body.take(32)[16:] == handle[16:]
     claim = Claim(*body.numbers(CLAIM))
-    assert ((claim.client, claim.owner), body.number("Q")) == (first_owner, first.seq)
+    assert ((claim.client, claim.owner), body.number("Q")) == (first_owner, waiting)
     peer.nothing(UNLOCK, ident + numbers(CLAIM, *Claim(client=9, flags=RELAYED | ALL, mode=NONE)))
-    first.reply(first.seq)
+    first.reply(waiting)
     body = peer.ask(LOCKED, ident + numbers(CLAIM, *Claim(client=9, flags=RELAYED)))
     assert Claim(*body.numbers(CLAIM)).client == first.id
 
