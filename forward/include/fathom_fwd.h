@@ -385,7 +385,7 @@ FATHOM_FWD_API int fathom_fwd_unlock(struct fathom_fwd *client,
 FATHOM_FWD_API int fathom_fwd_locked(struct fathom_fwd *client,
 				     const struct fathom_fwd_handle *handle,
 				     struct fathom_fwd_lock *lock, struct fathom_fwd_hints *hints);
-/* 1: the owner has or had locks of that kind on the file, and did not unlock them from 0 to the end. Asks nobody. */
+/* 1: the owner has or had locks of that kind on the file, and has not unlocked all of them. Asks nobody. */
 FATHOM_FWD_API int fathom_fwd_has_locks(struct fathom_fwd *client,
 					const struct fathom_fwd_handle *handle,
 					const struct fathom_fwd_lock *lock);

@@ -117,6 +117,8 @@ impl Places {
 pub struct Intents {
 	/// Made when it is needed.
 	file: OnceLock<File>,
+	/// By one alone, as others write into it at once.
+	opening: Mutex<()>,
 	root: std::os::fd::OwnedFd,
 	before: Map<Key, (Record, u64)>,
 	places: Mutex<Places>,
@@ -138,8 +140,8 @@ impl Intents {
 			}
 		}
 		let root = rustix::io::fcntl_dupfd_cloexec(root, 0).map_err(errno_text)?;
-		let (file, places, logged) = (OnceLock::new(), Mutex::new(places), Once::new());
-		Ok(Intents { file, root, before, places, started, logged })
+		let (file, opening, logged) = (OnceLock::new(), Mutex::new(()), Once::new());
+		Ok(Intents { file, opening, root, before, places: Mutex::new(places), started, logged })
 	}
 
 	/// A request that changes names begins; `again`: it may have been asked before; `frees`: it makes room.
@@ -168,6 +170,10 @@ impl Intents {
 	}
 
 	fn file(&self) -> Result<&File, Errno> {
+		if let Some(file) = self.file.get() {
+			return Ok(file);
+		}
+		let _alone = self.opening.lock().map_err(|_| Errno::IO)?;
 		if let Some(file) = self.file.get() {
 			return Ok(file);
 		}
@@ -295,6 +301,25 @@ mod tests {
 		assert_eq!(again(1).once(None, exists, |_, _| Some(2)).unwrap(), 2);
 		assert!(again(2).once(None, || Ok(1), |_, _| Some(9)).is_err());
 		assert!(again(3).once(None, exists, |_, _| Some(9)).is_err());
+		std::fs::remove_dir_all(&place).unwrap();
+	}
+
+	#[test]
+	fn what_is_written_down_while_the_file_is_made_stays() {
+		let place = std::env::temp_dir().join(format!("fathom-opening-{}", std::process::id()));
+		for round in 0..30 {
+			let place = place.join(round.to_string());
+			std::fs::create_dir_all(&place).unwrap();
+			let root = File::open(&place).unwrap();
+			let first = Arc::new(Intents::open(root.as_fd()).unwrap());
+			std::thread::scope(|scope| {
+				for seq in 1..=8 {
+					let intent = first.begin((1, seq), false, false);
+					scope.spawn(move || intent.once(None, || Ok(1), |_, _| None).unwrap());
+				}
+			});
+			assert_eq!(Intents::open(root.as_fd()).unwrap().before.len(), 8);
+		}
 		std::fs::remove_dir_all(&place).unwrap();
 	}
 
