@@ -9,7 +9,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -26,13 +26,14 @@ RETRY, PULL, NONBLOCKING = FLAG["retry"], FLAG["pull"], FLAG["nonblocking"]
 class Group:
     """Servers of tmp/store that know each other."""
 
+    under: Sequence[str] = ()  # what those are run under that are started from now on
+
     def __init__(self, tmp: Path, count: int, *options: str) -> None:
         self.tmp = tmp
         self.names = [f"s{number}" for number in range(count)]
         listed = tmp / f"group{count}"
         listed.write_text("# servers\n" + "".join(f"unix:{tmp}/{name}\n" for name in self.names))
         self.options = ["--group", str(listed), "--lease", "1", *options]
-        self.under: list[str] = []
         self.servers = [self.start(number) for number in range(count)]
 
     def start(self, number: int) -> Server:
