@@ -13,6 +13,9 @@ enum {
 	GRACE = 1000, /* ms at most that the server's own ETIMEDOUT, which says more, may take */
 };
 
+static const char locks_were_lost[] =
+	"its locks were lost: the server was started anew, or the connection was away";
+
 static const char *const op_names[] = {
 	[FWD_OP_PING] = "ping",         [FWD_OP_STATUS] = "status",   [FWD_OP_LOOKUP] = "lookup",
 	[FWD_OP_OPEN] = "open",         [FWD_OP_RELEASE] = "release", [FWD_OP_GETATTR] = "getattr",
@@ -91,6 +94,9 @@ static void describe(struct call *k, uint16_t op, const struct fathom_fwd_handle
 		fathom_current(&r->head.call_stream, &r->head.call_seq);
 	r->due = now_ms() + timeout + (timeout / 4 < GRACE ? timeout / 4 : GRACE);
 	r->handle = *file;
+	r->locked = k->hints->locked;
+	r->owner = k->hints->owner;
+	r->owners = k->hints->owners;
 	r->path = k->hints->path;
 	r->paths = k->hints->paths;
 	if (k->hints->file)
@@ -160,6 +166,9 @@ static int no_answer(struct call *k, int code)
 			 "server %.150s: %.120s; whether it was done is unknown; see if it runs",
 			 k->client->address, about_server(k->client));
 		break;
+	case EIO:
+		snprintf(why, sizeof(why), "%s; whether it was done is unknown", locks_were_lost);
+		break;
 	case ECHILD:
 		snprintf(why, sizeof(why), "it was posted before fork, by the parent");
 		break;
@@ -220,6 +229,9 @@ int call_post(struct call *k)
 		return k->code;
 	if (k->w.full)
 		return call_fail(k, EMSGSIZE, "a path or a hint is too long");
+	if (k->request->locked & FATHOM_FWD_BY_CLIENT &&
+	    locks_are_lost(&k->client->locks, k->request))
+		return call_fail(k, EIO, locks_were_lost);
 	seal(k);
 	error = engine_post(k->client, k->request);
 	return error ? no_answer(k, error) : 0;

@@ -51,11 +51,20 @@ static void close_link(struct fathom_fwd *c)
 		r->received = 0;
 }
 
+/* Who sent it counted on locks that are lost: somebody else may have them. */
+static bool is_fenced(const struct fathom_fwd *c, const struct fathom_fwd_request *r, bool anew)
+{
+	return (r->locked & FATHOM_FWD_BY_CLIENT && locks_are_lost(&c->locks, r)) ||
+	       (r->locked & FATHOM_FWD_BY_SESSION && anew);
+}
+
 static void welcome(struct fathom_fwd *c, const struct link *link, const struct server *server)
 {
+	bool anew = c->server.epoch && c->server.epoch != server->epoch;
+
 	if (server->goes_on)
 		ledger_committed(&c->ledger, NULL);
-	else if (c->server.epoch && c->server.epoch != server->epoch)
+	else if (anew)
 		ledger_server_restarted(&c->ledger);
 	if (server->unlocked)
 		locks_lost(&c->locks);
@@ -65,9 +74,14 @@ static void welcome(struct fathom_fwd *c, const struct link *link, const struct 
 	c->pause = 0;
 	c->trouble = 0;
 	*c->why = 0;
-	for (struct fathom_fwd_request *r = c->first; r && !c->broken; r = r->next)
-		if (request_is_open(r))
+	for (struct fathom_fwd_request *r = c->first; r && !c->broken; r = r->next) {
+		if (!request_is_open(r))
+			continue;
+		if (is_fenced(c, r, anew))
+			r->lost = EIO;
+		else
 			outs_add_request(c, r);
+	}
 }
 
 /* Polls without the lock; true if the descriptor has one of the events. A receive that waits would be a call less, and more
@@ -212,6 +226,7 @@ static void take_back(struct fathom_fwd *c, struct fathom_fwd_request *r)
 			c->broken = true;
 	memory_free(&r->memory);
 	r->paths = 0;
+	r->locked = 0;
 	r->abandoned = true;
 }
 

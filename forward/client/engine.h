@@ -17,7 +17,8 @@ struct lock_line {
 	struct fathom_fwd_handle handle;
 	uint64_t owner;
 	bool whole;
-	bool lost; /* at the server; the owner was not told yet */
+	bool lost;            /* at the server; the owner was not told yet */
+	uint64_t first, last; /* it has locked no byte outside */
 };
 
 struct locks {
@@ -54,7 +55,10 @@ struct fathom_fwd_request {
 	struct frame reply_head;
 	int64_t due; /* ms */
 	bool answered;
-	bool begun;                        /* some of it may have been sent */
+	bool begun;            /* some of it may have been sent */
+	uint8_t locked;        /* fathom_fwd_locked_by */
+	const uint64_t *owner; /* as long as the caller waits; NULL: any */
+	uint16_t owners;
 	bool abandoned;                    /* nobody waits, its memory is no longer ours */
 	int lost;                          /* errno: it will not be answered */
 	uint64_t offset, length;           /* the range, for messages */
@@ -175,6 +179,8 @@ void engine_drop(struct fathom_fwd *c, struct fathom_fwd_request *r);
 
 /* ---- locks.c ---- */
 void locks_lost(struct locks *l);
+/* Those that the caller had on its file, and was not told yet. */
+bool locks_are_lost(const struct locks *l, const struct fathom_fwd_request *r);
 void locks_free(struct locks *l);
 
 /* ---- session.c ---- */

@@ -26,14 +26,25 @@ static struct lock_line *line_of(struct locks *l, const struct fathom_fwd_handle
 	return NULL;
 }
 
+static uint64_t last_of(const struct fathom_fwd_lock *lock)
+{
+	return lock->length ? lock->start + lock->length - 1 : UINT64_MAX;
+}
+
 /* A lock of a session is its session's, not this client's. */
 static int note(struct locks *l, const struct fathom_fwd_handle *handle,
 		const struct fathom_fwd_lock *lock)
 {
-	struct lock_line *line = l->line;
+	struct lock_line *line = line_of(l, handle, lock);
 
-	if (lock->session || line_of(l, handle, lock))
+	if (lock->session)
 		return 0;
+	if (line) {
+		line->first = lock->start < line->first ? lock->start : line->first;
+		line->last = last_of(lock) > line->last ? last_of(lock) : line->last;
+		return 0;
+	}
+	line = l->line;
 	if (l->n == l->room) {
 		uint32_t room = l->room ? 2 * l->room : 8;
 
@@ -45,13 +56,49 @@ static int note(struct locks *l, const struct fathom_fwd_handle *handle,
 	}
 	line[l->n++] = (struct lock_line){.handle = *handle,
 					  .owner = lock->owner,
-					  .whole = lock->flags & FATHOM_FWD_LOCK_WHOLE};
+					  .whole = lock->flags & FATHOM_FWD_LOCK_WHOLE,
+					  .first = lock->start,
+					  .last = last_of(lock)};
 	return 0;
 }
 
 static void forget(struct locks *l, struct lock_line *line)
 {
 	*line = l->line[--l->n];
+}
+
+/* Between two ranges of which one is unlocked nothing is known. */
+static void note_unlocked(struct locks *l, const struct fathom_fwd_handle *handle,
+			  const struct fathom_fwd_lock *lock)
+{
+	struct lock_line *line = lock->session ? NULL : line_of(l, handle, lock);
+	uint64_t last = last_of(lock);
+
+	if (!line)
+		return;
+	if (lock->start <= line->first && last >= line->last)
+		forget(l, line);
+	else if (lock->start <= line->first && last >= line->first)
+		line->first = last + 1;
+	else if (lock->start <= line->last && last >= line->last)
+		line->last = lock->start - 1;
+}
+
+static bool is_owner(const struct fathom_fwd_request *r, uint64_t owner)
+{
+	for (uint16_t i = 0; i < r->owners; i++)
+		if (r->owner[i] == owner)
+			return true;
+	return !r->owner;
+}
+
+bool locks_are_lost(const struct locks *l, const struct fathom_fwd_request *r)
+{
+	for (uint32_t i = 0; i < l->n; i++)
+		if (l->line[i].lost && is_owner(r, l->line[i].owner) &&
+		    !memcmp(&l->line[i].handle, &r->handle, sizeof(r->handle)))
+			return true;
+	return false;
 }
 
 void locks_lost(struct locks *l)
@@ -145,14 +192,12 @@ int fathom_fwd_unlock(struct fathom_fwd *client, const struct fathom_fwd_handle 
 		      const struct fathom_fwd_lock *lock, struct fathom_fwd_hints *hints)
 {
 	struct fathom_fwd_lock none = *lock;
-	struct lock_line *line;
 	struct call k;
 
 	none.mode = FATHOM_FWD_LOCK_NONE;
 	none.flags &= FATHOM_FWD_LOCK_WHOLE;
-	if (!ask(&k, client, FWD_OP_UNLOCK, handle, &none, hints) && !lock->start &&
-	    !lock->length && !lock->session && (line = line_of(&client->locks, handle, lock)))
-		forget(&client->locks, line);
+	if (!ask(&k, client, FWD_OP_UNLOCK, handle, &none, hints))
+		note_unlocked(&client->locks, handle, lock);
 	return call_end(&k);
 }
 

@@ -108,9 +108,9 @@ void do_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *wanted, int which,
 	struct ask a;
 	int error;
 
-	(void)fi;
 	ask_begin(&a, ino);
 	ask_mixed(&a);
+	opened_fence(&a, fi);
 	error = fathom_fwd_setattr(mount_point.client, node_handle(a.node), to_change(which), &attr,
 				   &a.hints);
 	give_attr(req, &a, &attr, error);

@@ -129,6 +129,7 @@ void do_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct f
 	}
 	ask_begin(&a, ino);
 	opened_hold(&a, fi);
+	opened_fence(&a, fi);
 	error = fathom_fwd_read(mount_point.client, node_handle(a.node), &memory, 1, &extent, 1,
 				&done, &a.hints);
 	opened_held(&a, fi);
@@ -172,6 +173,7 @@ void do_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, of
 	ask_begin(&a, ino);
 	ask_mixed(&a);
 	opened_hold(&a, fi);
+	opened_fence(&a, fi);
 	handle = node_handle(a.node);
 	if (fi->flags & (O_SYNC | O_DSYNC))
 		a.hints.level = FATHOM_FWD_SYNCED;
@@ -201,6 +203,7 @@ static void commit(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi,
 
 	ask_begin(&a, ino);
 	opened_hold(&a, fi);
+	opened_fence(&a, fi);
 	error = fathom_fwd_commit(mount_point.client, node_handle(a.node), level, NULL, &a.hints);
 	opened_held(&a, fi);
 	error = ask_end(&a, error);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -16,7 +17,7 @@ enum {
 
 struct opened {
 	pthread_mutex_t lock;
-	uint64_t *owner; /* of ranges locked by it, that have not closed it since */
+	uint64_t *owner; /* of locks made by it, that have not closed it since */
 	uint32_t n, room;
 	int access;             /* O_ACCMODE of its flags */
 	_Atomic uint64_t epoch; /* of the server that holds it */
@@ -71,6 +72,22 @@ void opened_hold(struct ask *a, const struct fuse_file_info *fi)
 	flags |= o->access != O_RDONLY ? FATHOM_FWD_WRITE : 0;
 	fathom_fwd_open(mount_point.client, node_handle(a->node), "", flags, 0, NULL, NULL,
 			&a->hints);
+}
+
+void opened_fence(struct ask *a, const struct fuse_file_info *fi)
+{
+	struct opened *o = fi ? opened_of(fi) : NULL;
+
+	if (!o)
+		return;
+	pthread_mutex_lock(&o->lock);
+	a->hints.locked = o->n ? FATHOM_FWD_BY_CLIENT : 0;
+	a->hints.owners = o->n < OWNERS ? (uint16_t)o->n : OWNERS;
+	a->hints.owner = a->owner;
+	if (o->n)
+		memcpy(a->owner, o->owner + o->n - a->hints.owners,
+		       a->hints.owners * sizeof(*a->owner));
+	pthread_mutex_unlock(&o->lock);
 }
 
 void opened_held(const struct ask *a, const struct fuse_file_info *fi)
@@ -236,8 +253,7 @@ void locks_end(void)
 static void lock(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi,
 		 const struct fathom_fwd_lock *wanted, bool wait)
 {
-	bool range = !(wanted->flags & FATHOM_FWD_LOCK_WHOLE);
-	int error = range && opened_of(fi) ? note(opened_of(fi), wanted->owner) : 0;
+	int error = opened_of(fi) ? note(opened_of(fi), wanted->owner) : 0;
 
 	if (!error)
 		error = try(ino, wanted, 0);

@@ -47,11 +47,14 @@ void node_path(const struct node *node, char path[PATH_MAX]);
 
 /* ---- ask.c: one call of the client ---- */
 
+enum { OWNERS = 16 /* of an open file's locks, that a call looks after; the last ones */ };
+
 struct ask {
 	struct node *node;
 	char path[PATH_MAX];  /* of the file, as it was last found, from the exported root */
 	char other[PATH_MAX]; /* of another file that the call is about */
 	struct fathom_fwd_path at[2];
+	uint64_t owner[OWNERS]; /* of locks on the file */
 	struct fathom_fwd_hints hints;
 };
 
@@ -111,6 +114,8 @@ struct opened;
 struct opened *opened_new(int flags);
 /* Before its data is read or written: it is held by the server of now. */
 void opened_hold(struct ask *a, const struct fuse_file_info *fi);
+/* The call fails if locks are lost that were made by it. */
+void opened_fence(struct ask *a, const struct fuse_file_info *fi);
 /* After it: whether the server found the file again, and so holds it. */
 void opened_held(const struct ask *a, const struct fuse_file_info *fi);
 /* It was opened for writing. */

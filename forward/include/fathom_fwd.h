@@ -139,17 +139,28 @@ struct fathom_fwd_path {
 	const char *path; /* from the exported root */
 };
 
+enum fathom_fwd_locked_by {
+	FATHOM_FWD_BY_CLIENT = 1,
+	FATHOM_FWD_BY_SESSION = 2, /* a session, on the same server */
+};
+
 /* The last argument of every call: what is wished in, how it went out. NULL: nothing of it. Zeros: the usual. */
 struct fathom_fwd_hints {
 	uint32_t timeout; /* ms until the call returns; 0: the client's */
 	uint8_t level;    /* write, append: reached before it returns; 0: FATHOM_FWD_WRITTEN */
-	uint16_t count;   /* of hints */
+	/* fathom_fwd_locked_by: the caller may have locks on the file. If the server lost them the call fails with EIO, until
+	 * lock or unlock has told the owner. Of read, write, append, commit, resize. */
+	uint8_t locked;
+	uint16_t count; /* of hints */
 	const struct fathom_fwd_hint *hint;
 	const char *file; /* name of the file in messages; NULL: its handle */
 	/* Of the call's files, those of which the server is told where they are when it does not know them: then the call is
 	 * not ESTALE, and done once. Blocking calls only. */
 	const struct fathom_fwd_path *path;
 	uint16_t paths;
+	/* Whose locks they may be; NULL: any owner's of this client. Blocking calls only. */
+	const uint64_t *owner;
+	uint16_t owners;
 	uint64_t
 		call_stream; /* the traced call that this serves; 0: the caller's, where Fathom traces it */
 	uint64_t call_seq;
@@ -374,7 +385,7 @@ FATHOM_FWD_API int fathom_fwd_unlock(struct fathom_fwd *client,
 FATHOM_FWD_API int fathom_fwd_locked(struct fathom_fwd *client,
 				     const struct fathom_fwd_handle *handle,
 				     struct fathom_fwd_lock *lock, struct fathom_fwd_hints *hints);
-/* 1: the owner has or had locks of that kind on the file, and did not unlock them from 0 to the end. Asks nobody. */
+/* 1: the owner has or had locks of that kind on the file, and has not unlocked all of them. Asks nobody. */
 FATHOM_FWD_API int fathom_fwd_has_locks(struct fathom_fwd *client,
 					const struct fathom_fwd_handle *handle,
 					const struct fathom_fwd_lock *lock);

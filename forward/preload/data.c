@@ -85,6 +85,8 @@ static int move(struct asking *a, struct transfer *t, uint64_t offset, uint64_t 
 {
 	int error = file_hold(a, t->f);
 
+	if (!error)
+		error = lock_kept(a, t->f);
 	if (error)
 		return error;
 	if (at_position) {
@@ -243,6 +245,8 @@ static int resize(struct file *f, uint64_t size, bool only_grow)
 	int error = file_asking(&a, f);
 
 	asking_mixed(&a);
+	if (!error)
+		error = lock_kept(&a, f);
 	if (!error && only_grow)
 		error = fathom_fwd_getattr(a.client, &f->shared->handle, &attr, &a.hints);
 	if (!error && (!only_grow || attr.size < size))
@@ -291,6 +295,8 @@ static int commit(struct file *f, enum fathom_fwd_level level, bool told)
 	int error = file_asking(&a, f), failed;
 	uint64_t mark = atomic_load(&f->errors);
 
+	if (!error && told)
+		error = lock_kept(&a, f);
 	if (error)
 		return asking_end(&a, error);
 	error = fathom_fwd_commit(a.client, &f->shared->handle, level, NULL, &a.hints);

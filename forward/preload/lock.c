@@ -11,6 +11,8 @@
 
 enum { ROUND = 250 /* ms that a lock is waited for until signals are looked at */ };
 
+enum { HELD_WHOLE = 1, HELD_RANGES = 2 };
+
 typedef int lock_call(struct fathom_fwd *, const struct fathom_fwd_handle *,
 		      const struct fathom_fwd_lock *, struct fathom_fwd_hints *);
 
@@ -121,10 +123,41 @@ static void end_session(struct file *f)
 	int fd = atomic_exchange(&f->lock, 0);
 
 	atomic_store(&f->shared->session, 0);
+	atomic_store(&f->shared->held, 0);
 	if (fd) {
 		file_set(fd, NULL);
 		next_close(fd);
 	}
+}
+
+static void say_lost(const struct file *f)
+{
+	complain(26, "the locks of %s were lost: the server was started anew, or was away",
+		 f->shared->path);
+}
+
+int lock_kept(struct asking *a, struct file *f)
+{
+	bool held = atomic_load(&f->shared->held);
+
+	a->hints.locked = (atomic_load(&locks_were_made) ? FATHOM_FWD_BY_CLIENT : 0) |
+			  (held ? FATHOM_FWD_BY_SESSION : 0);
+	if (!held || !is_over(f))
+		return 0;
+	say_lost(f);
+	return EIO;
+}
+
+/* Of an unlocked part the rest is not known: it counts as unlocked. */
+static int change_held(struct file *f, const struct fathom_fwd_lock *lock, int kind)
+{
+	if (change(f, lock))
+		return -1;
+	if (lock->mode == FATHOM_FWD_LOCK_NONE)
+		atomic_fetch_and(&f->shared->held, ~kind);
+	else
+		atomic_fetch_or(&f->shared->held, kind);
+	return 0;
 }
 
 /* The session of the open file; 0 and errno. */
@@ -132,8 +165,7 @@ static uint64_t session_of(struct file *f, const char *what)
 {
 	if (atomic_load(&f->shared->session) && is_over(f)) {
 		end_session(f);
-		complain(26, "the locks of %s were lost: the server was started anew, or was away",
-			 f->shared->path);
+		say_lost(f);
 		errno = ENOLCK;
 		return 0;
 	}
@@ -220,8 +252,9 @@ int lock_range(struct file *f, int cmd, struct flock *asked)
 		return find_lock(f, &lock, asked);
 	if (cmd == F_SETLKW || cmd == F_OFD_SETLKW)
 		lock.flags |= FATHOM_FWD_LOCK_WAIT;
-	if (!of_file)
-		atomic_store(&locks_were_made, true);
+	if (of_file)
+		return change_held(f, &lock, HELD_RANGES);
+	atomic_store(&locks_were_made, true);
 	return change(f, &lock);
 }
 
@@ -261,7 +294,7 @@ int forward_flock(struct file *f, int operation)
 	if (!(operation & LOCK_NB))
 		lock.flags |= FATHOM_FWD_LOCK_WAIT;
 	lock.session = session_of(f, "a lock (flock)");
-	return lock.session ? change(f, &lock) : -1;
+	return lock.session ? change_held(f, &lock, HELD_WHOLE) : -1;
 }
 int forward_lockf(struct file *f, int operation, off_t length)
 {

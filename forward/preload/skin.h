@@ -28,6 +28,7 @@ struct shared {
 	int cwd;           /* it is there as somebody's working directory */
 	struct fathom_fwd_time birth;
 	_Atomic uint64_t session; /* of its locks; 0: none was made yet */
+	_Atomic int held;         /* kinds of locks that the session has: HELD_* */
 	uint64_t dev, ino;        /* at the server */
 	struct fathom_fwd_handle handle;
 	char path[PATH_MAX]; /* from the server's root, when it was opened */
@@ -197,6 +198,8 @@ void cwd_inherited(int fd);
 
 int lock_range(struct file *f, int cmd, struct flock *asked);
 void lock_closed(struct file *f);
+/* The call that begins fails if locks on the file are lost that its caller counts on: 0 or EIO. */
+int lock_kept(struct asking *a, struct file *f);
 
 /* ---- data.c ---- */
 

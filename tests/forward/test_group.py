@@ -9,7 +9,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -26,6 +26,8 @@ RETRY, PULL, NONBLOCKING = FLAG["retry"], FLAG["pull"], FLAG["nonblocking"]
 class Group:
     """Servers of tmp/store that know each other."""
 
+    under: Sequence[str] = ()  # what those are run under that are started from now on
+
     def __init__(self, tmp: Path, count: int, *options: str) -> None:
         self.tmp = tmp
         self.names = [f"s{number}" for number in range(count)]
@@ -38,7 +40,8 @@ class Group:
         """One of them."""
         name = self.names[number]
         options = ["--unix", str(self.tmp / name), "--name", name, *self.options]
-        return Server(self.exports(name), *options, log=self.tmp / f"{name}.log")
+        log = self.tmp / f"{name}.log"
+        return Server(self.exports(name), *options, log=log, under=self.under)
 
     def exports(self, _: str) -> Path:
         """What a server of that name exports."""

@@ -45,6 +45,8 @@ pub enum Asker {
 	WhetherDone(Key),
 	/// Nobody: another server is gone.
 	Gone(u64),
+	/// This server, which had no answer to this before.
+	GivenUp(Handle, OwnerRequest),
 }
 
 impl Asker {
@@ -68,6 +70,9 @@ pub struct Served {
 	wanted: Vec<Wanted>,
 	answer: Result<Answer, Errno>,
 }
+
+/// Where an append is that has no extent.
+const NOWHERE: u64 = u64::MAX;
 
 /// A file whose end is this server's.
 pub struct OwnedFile {
@@ -98,7 +103,7 @@ impl OwnedFile {
 			return Ok(Answer::Gaps(gaps, more));
 		}
 		if request.flags & reserve::ASKED != 0 {
-			let offset = |wanted| ledger.done_at(wanted).unwrap_or(u64::MAX);
+			let offset = |wanted| ledger.done_at(wanted).unwrap_or(NOWHERE);
 			return Ok(Answer::Offsets(request.wanted.iter().map(offset).collect()));
 		}
 		let server = asker.server();
@@ -107,6 +112,11 @@ impl OwnedFile {
 			self.askers.remove(server);
 		}
 		request.outcomes.iter().for_each(|outcome| ledger.note_outcome(outcome, lines));
+		if request.flags & reserve::GIVEN_UP != 0 {
+			let keys = request.wanted.iter().map(|wanted| (wanted.client, wanted.seq));
+			keys.for_each(|key| ledger.give_up(key, server, lines));
+			return Ok(Answer::Offsets(vec![NOWHERE; request.wanted.len()]));
+		}
 		let cut = request.flags & reserve::CUT != 0;
 		let others = ledger.is_busy() || self.askers.iter().any(|other| *other != server);
 		if cut && others && request.flags & reserve::SHARED == 0 {
@@ -133,7 +143,9 @@ impl OwnedFile {
 		let (mut served, mut lines) = (Vec::new(), Vec::new());
 		for (asker, request) in std::mem::take(&mut self.waiting) {
 			let answer = self.serve(&asker, &request, &mut lines);
-			served.push(Served { asker, wanted: request.wanted, answer });
+			let reserves = request.flags & (reserve::ASKED | reserve::GIVEN_UP) == 0;
+			let wanted = if reserves { request.wanted } else { Vec::new() };
+			served.push(Served { asker, wanted, answer });
 		}
 		self.used |= !lines.is_empty();
 		(served, lines)
@@ -305,6 +317,9 @@ impl Server {
 			}
 			(Asker::Local(handle), Err(trouble)) => self.placed(handle, Err(trouble)),
 			(Asker::WhetherDone(key), answer) => self.told_whether_done(key, answer),
+			(Asker::GivenUp(handle, request), answer) => {
+				self.told_given_up(handle, request, answer.is_ok());
+			}
 			(Asker::Cut(key), answer) => self.truncation_granted(key, answer.map(drop)),
 			(Asker::Peer(key), Ok(Answer::Offsets(offsets))) => {
 				self.answer(key, 0, &Reply::Reserve { offsets }, b"", 0);

@@ -8,6 +8,7 @@ use rustix::io::Errno;
 use crate::append_owner::{Asker, OwnerRequest};
 use crate::client::{Doing, Writing};
 use crate::done::Done;
+use crate::files::Asking;
 use crate::queue::{Access, Key};
 use crate::server::Server;
 use crate::store::Store;
@@ -149,7 +150,8 @@ impl Server {
 			if end.outcomes.is_empty() { std::mem::take(&mut end.written) } else { Vec::new() };
 		let wanted: Vec<Wanted> = keys.iter().map(|key| self.wanted(*key)).collect();
 		if let Some(file) = self.files.get(&handle) {
-			file.end.asking = Some((wanted.clone(), written));
+			let (wanted, outcomes) = (wanted.clone(), outcomes.clone());
+			file.end.asking = Some(Asking { wanted, outcomes, written });
 		}
 		self.ask_owner(
 			handle,
@@ -171,7 +173,7 @@ impl Server {
 	/// The owner has answered.
 	pub fn placed(&mut self, handle: Handle, offsets: Result<Vec<u64>, Trouble>) {
 		let Some(file) = self.files.get(&handle) else { return };
-		let Some((wanted, written)) = file.end.asking.take() else { return };
+		let Some(Asking { wanted, outcomes, written }) = file.end.asking.take() else { return };
 		match &offsets {
 			Ok(offsets) => {
 				let placed = wanted.iter().zip(offsets);
@@ -182,6 +184,10 @@ impl Server {
 					file.end.at = None; // nothing was handed out that counts on it
 				}
 				wanted.iter().for_each(|w| self.unplaced((w.client, w.seq), trouble));
+				if (trouble.again && !wanted.is_empty()) || !outcomes.is_empty() {
+					let request = OwnerRequest { wanted, outcomes, ..OwnerRequest::default() };
+					self.give_up_at_owner(handle, request);
+				}
 			}
 		}
 		for key in written {

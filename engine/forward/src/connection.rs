@@ -12,6 +12,7 @@ use fathom_wire::number::{kind, limit};
 use fathom_wire::{HEADER, Header, WireError};
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, EventFlags};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::auth::Challenge;
 use crate::queue::Key;
@@ -85,6 +86,13 @@ impl AsFd for Socket {
 }
 
 impl Socket {
+	/// Its other end is closed, whatever is still to be read; over libfabric that is not known.
+	pub fn is_left(&self) -> bool {
+		let (Socket::Unix(_) | Socket::Tcp(_)) = self else { return false };
+		let mut asked = [PollFd::new(self, PollFlags::RDHUP)];
+		poll(&mut asked, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
+	}
+
 	pub fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
 		match self {
 			Socket::Unix(socket) => socket.read(into),

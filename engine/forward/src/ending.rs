@@ -42,6 +42,7 @@ impl Server {
 		gone.into_iter().for_each(|id| self.drop_client(id));
 		self.free_removed();
 		self.refresh_remote_locks();
+		self.tell_given_up();
 	}
 
 	/// Another server that keeps locks here for its clients speaks in each quarter of a lease: one that hangs keeps them no longer

@@ -41,8 +41,8 @@ pub struct End {
 	/// Appends that are done, of which the owner does not know yet, and the outcomes to be reported.
 	pub written: Vec<Key>,
 	pub outcomes: Vec<Gap>,
-	/// The request to the owner that is under way: wanted extents, and appends whose outcomes it reports.
-	pub asking: Option<(Vec<Wanted>, Vec<Key>)>,
+	/// The request to the owner that is under way.
+	pub asking: Option<Asking>,
 	/// Extents that are handed out and not done.
 	pub outstanding: u32,
 	/// Appends that came after a truncation that is not done, for each of these in order: they wait for its end to be given
@@ -50,15 +50,29 @@ pub struct End {
 	pub behind_cuts: VecDeque<Vec<Key>>,
 }
 
+/// A request to the owner of a file's end.
+#[derive(Default)]
+pub struct Asking {
+	pub wanted: Vec<Wanted>,
+	pub outcomes: Vec<Gap>,
+	/// Appends whose outcomes these are.
+	pub written: Vec<Key>,
+}
+
+impl Asking {
+	/// It only says that nobody appends any more.
+	fn leaves(&self) -> bool {
+		self.wanted.is_empty() && self.written.is_empty()
+	}
+}
+
 impl End {
 	/// Nothing is under way, but maybe the word to the owner that nobody appends any more.
 	pub fn is_quiet(&self) -> bool {
-		let leaves =
-			|(wanted, written): &(Vec<Wanted>, Vec<Key>)| wanted.is_empty() && written.is_empty();
 		self.waiting.is_empty()
 			&& self.behind_cuts.is_empty()
 			&& self.outcomes.is_empty()
-			&& self.asking.as_ref().is_none_or(leaves)
+			&& self.asking.as_ref().is_none_or(Asking::leaves)
 			&& self.outstanding == 0
 	}
 }

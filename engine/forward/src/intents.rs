@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use std::fs::File;
 use std::os::fd::BorrowedFd;
 use std::os::unix::fs::FileExt;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, Once, OnceLock};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ use rustix::io::Errno;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::Map;
-use crate::journal::{own_directory, own_file, read_own};
+use crate::journal::{JOURNALS, errno_of, own_directory, own_file, read_own};
 use crate::queue::Key;
 use crate::trouble::{Trouble, errno_text};
 
@@ -24,6 +24,8 @@ use crate::trouble::{Trouble, errno_text};
 const NAME: &str = "names";
 /// Bytes of a record: client, seq, seconds and nanoseconds of when it began, errno, number of what is moved, checksum.
 const RECORD: usize = 48;
+/// Bytes that the file has from the start, for more than a thousand records: a full disk takes those.
+const ROOM: usize = 64 << 10;
 /// Seconds that somebody may come and ask again.
 const ASKED_FOR: i64 = 3600;
 /// The longest that a kernel has, and one more.
@@ -115,10 +117,14 @@ impl Places {
 pub struct Intents {
 	/// Made when it is needed.
 	file: OnceLock<File>,
+	/// By one alone, as others write into it at once.
+	opening: Mutex<()>,
 	root: std::os::fd::OwnedFd,
 	before: Map<Key, (Record, u64)>,
 	places: Mutex<Places>,
 	started: (i64, u32),
+	/// The log has that some changes are not written down.
+	logged: Once,
 }
 
 impl Intents {
@@ -134,11 +140,12 @@ impl Intents {
 			}
 		}
 		let root = rustix::io::fcntl_dupfd_cloexec(root, 0).map_err(errno_text)?;
-		Ok(Intents { file: OnceLock::new(), root, before, places: Mutex::new(places), started })
+		let (file, opening, logged) = (OnceLock::new(), Mutex::new(()), Once::new());
+		Ok(Intents { file, opening, root, before, places: Mutex::new(places), started, logged })
 	}
 
-	/// A request that changes names begins; `again`: it may have been asked before.
-	pub fn begin(self: &Arc<Intents>, key: Key, again: bool) -> Intent {
+	/// A request that changes names begins; `again`: it may have been asked before; `frees`: it makes room.
+	pub fn begin(self: &Arc<Intents>, key: Key, again: bool, frees: bool) -> Intent {
 		let before = self.before.get(&key).filter(|_| again).copied();
 		let place = before.map(|(_, place)| place);
 		let place = place.or_else(|| self.places.lock().ok().map(|mut places| places.take(key)));
@@ -149,6 +156,7 @@ impl Intents {
 			place: place.unwrap_or_default(),
 			record: before.unwrap_or(record),
 			before,
+			frees,
 		}
 	}
 
@@ -161,14 +169,29 @@ impl Intents {
 		}
 	}
 
-	fn file(&self) -> Option<&File> {
-		if self.file.get().is_none() {
-			let flags = OFlags::RDWR | OFlags::CREATE;
-			let opened =
-				own_directory(&self.root, true).and_then(|own| own_file(&own, NAME, flags));
-			let _ = self.file.set(opened.ok()?);
+	fn file(&self) -> Result<&File, Errno> {
+		if let Some(file) = self.file.get() {
+			return Ok(file);
 		}
-		self.file.get()
+		let _alone = self.opening.lock().map_err(|_| Errno::IO)?;
+		if let Some(file) = self.file.get() {
+			return Ok(file);
+		}
+		let flags = OFlags::RDWR | OFlags::CREATE;
+		let file = own_file(&own_directory(&self.root, true)?, NAME, flags)?;
+		let length = file.metadata().map_or(0, |facts| facts.len() as usize);
+		// what there is no room for now may find it later
+		let _ = file.write_all_at(&vec![0; ROOM.saturating_sub(length)], length as u64);
+		Ok(self.file.get_or_init(|| file))
+	}
+
+	/// Said once: what is done so may be done twice.
+	fn log(&self, why: &str) {
+		self.logged.call_once(|| {
+			eprintln!(
+				"fathom-engine: {why}; a change of names that a kill interrupts may be done twice"
+			);
+		});
 	}
 }
 
@@ -178,13 +201,28 @@ pub struct Intent {
 	place: u64,
 	record: Record,
 	before: Option<Record>,
+	/// On a full disk it is the way out.
+	frees: bool,
 }
 
 impl Intent {
-	fn write(&self) {
-		if let Some(file) = self.intents.file() {
-			let _ = file.write_all_at(&self.record.bytes(), self.place * RECORD as u64);
+	fn write(&self) -> Result<(), Errno> {
+		let at = self.place * RECORD as u64;
+		self.intents.file()?.write_all_at(&self.record.bytes(), at).map_err(|e| errno_of(&e))
+	}
+
+	/// Writes down what is about to be done; an error: it must not be done.
+	fn announce(&self) -> Result<(), Trouble> {
+		let Err(errno) = self.write() else { return Ok(()) };
+		let why = format!("{JOURNALS}/{NAME}: {}", errno_text(errno));
+		let is_full = matches!(errno, Errno::NOSPC | Errno::DQUOT);
+		// the server's user may make no file there, so there has never been a record
+		let is_kept_out = matches!(errno, Errno::ACCESS | Errno::PERM | Errno::ROFS);
+		if is_kept_out || (is_full && self.frees) {
+			self.intents.log(&why);
+			return Ok(());
 		}
+		Err(Trouble::new(errno, why))
 	}
 
 	/// Does it, unless it was done or refused before. `moved`: the inode of what goes elsewhere. `done`: what is said of one
@@ -202,7 +240,7 @@ impl Intent {
 			Some(_) => {}
 			None => {
 				self.record.moved = moved.unwrap_or_default();
-				self.write();
+				self.announce()?;
 			}
 		}
 		let trouble = match act() {
@@ -215,7 +253,9 @@ impl Intent {
 			return Ok(result);
 		}
 		self.record.errno = trouble.status();
-		self.write();
+		if let Err(errno) = self.write() {
+			self.intents.log(&format!("{JOURNALS}/{NAME}: {}", errno_text(errno)));
+		}
 		Err(trouble)
 	}
 
@@ -254,13 +294,32 @@ mod tests {
 		let root = File::open(&place).unwrap();
 		let exists = || Err::<u32, Trouble>(Errno::EXIST.into());
 		let first = Arc::new(Intents::open(root.as_fd()).unwrap());
-		assert!(first.begin((1, 1), false).once(None, || Ok(1), |_, _| None).is_ok());
-		assert!(first.begin((1, 2), false).once(None, exists, |_, _| Some(9)).is_err());
+		assert!(first.begin((1, 1), false, false).once(None, || Ok(1), |_, _| None).is_ok());
+		assert!(first.begin((1, 2), false, false).once(None, exists, |_, _| Some(9)).is_err());
 		let next = Arc::new(Intents::open(root.as_fd()).unwrap());
-		let again = |seq| next.begin((1, seq), true);
+		let again = |seq| next.begin((1, seq), true, false);
 		assert_eq!(again(1).once(None, exists, |_, _| Some(2)).unwrap(), 2);
 		assert!(again(2).once(None, || Ok(1), |_, _| Some(9)).is_err());
 		assert!(again(3).once(None, exists, |_, _| Some(9)).is_err());
+		std::fs::remove_dir_all(&place).unwrap();
+	}
+
+	#[test]
+	fn what_is_written_down_while_the_file_is_made_stays() {
+		let place = std::env::temp_dir().join(format!("fathom-opening-{}", std::process::id()));
+		for round in 0..30 {
+			let place = place.join(round.to_string());
+			std::fs::create_dir_all(&place).unwrap();
+			let root = File::open(&place).unwrap();
+			let first = Arc::new(Intents::open(root.as_fd()).unwrap());
+			std::thread::scope(|scope| {
+				for seq in 1..=8 {
+					let intent = first.begin((1, seq), false, false);
+					scope.spawn(move || intent.once(None, || Ok(1), |_, _| None).unwrap());
+				}
+			});
+			assert_eq!(Intents::open(root.as_fd()).unwrap().before.len(), 8);
+		}
 		std::fs::remove_dir_all(&place).unwrap();
 	}
 

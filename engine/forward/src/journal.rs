@@ -202,6 +202,6 @@ fn text(lines: &[Line]) -> String {
 	lines.iter().fold("\n".to_owned(), |text, line| text + &format!("{line}\n"))
 }
 
-fn errno_of(error: &io::Error) -> Errno {
+pub fn errno_of(error: &io::Error) -> Errno {
 	Errno::from_io_error(error).unwrap_or(Errno::IO)
 }

@@ -148,6 +148,14 @@ impl Ledger {
 		}
 	}
 
+	/// A server does not write this append: it was not told whether it got an extent, or where.
+	pub fn give_up(&mut self, key: Key, asker: u64, lines: &mut Vec<Line>) {
+		let is_its = |t: &&Taken| !t.done && t.asker.is_none_or(|other| other == asker);
+		if let Some(extent) = self.taken.get(&key).filter(is_its).map(|taken| taken.extent) {
+			self.lose(key, extent, Errno::TIMEDOUT, lines);
+		}
+	}
+
 	/// An extent of which nothing is written, as far as is known.
 	pub fn lose(&mut self, key: Key, extent: Extent, errno: Errno, lines: &mut Vec<Line>) {
 		let (client, seq) = key;
@@ -324,6 +332,21 @@ mod tests {
 		ledger.size(0, true, &mut lines);
 		assert_eq!((ranges(&ledger), ledger.is_busy()), (vec![], false));
 		assert_eq!(ledger.take(&wanted(1, 2, 4, 1), 5, &mut lines), Some(0));
+	}
+
+	#[test]
+	fn what_nobody_will_write_is_a_gap_unless_it_is_done_or_anothers() {
+		let (mut ledger, mut lines) = (Ledger::default(), Vec::new());
+		for seq in 1..=3 {
+			ledger.take(&wanted(1, seq, 10, 1), 5, &mut lines).unwrap();
+		}
+		ledger.note_outcome(&Gap { client: 1, seq: 1, ..Gap::default() }, &mut lines);
+		ledger.take(&wanted(1, 2, 10, 1), 6, &mut lines).unwrap();
+		(1..=4).for_each(|seq| ledger.give_up((1, seq), 5, &mut lines));
+		assert_eq!(ranges(&ledger), [(20, 10, 3)]);
+		ledger.give_up((1, 2), 6, &mut lines);
+		assert!(!ledger.is_busy());
+		assert_eq!(ranges(&Ledger::read(&text(&lines))), [(10, 10, 2), (20, 10, 3)]);
 	}
 
 	#[test]

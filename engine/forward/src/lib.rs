@@ -26,6 +26,7 @@ mod ending;
 mod fast_path;
 mod files;
 mod found_again;
+mod given_up;
 mod group;
 mod intents;
 mod journal;

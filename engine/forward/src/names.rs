@@ -205,8 +205,10 @@ impl Server {
 
 	/// Of a request that changes names.
 	pub fn intent(&mut self, key: Key) -> Option<Intent> {
-		let again = self.pending(key)?.header.flags & flag::RETRY != 0;
-		self.intents.as_ref().map(|intents| intents.begin(key, again))
+		let pending = self.pending(key)?;
+		let again = pending.header.flags & flag::RETRY != 0;
+		let frees = matches!(pending.request, Request::Unlink { .. } | Request::Rmdir { .. });
+		self.intents.as_ref().map(|intents| intents.begin(key, again, frees))
 	}
 
 	fn begin_names(&mut self, key: Key, request: Request) -> Result<(), Errno> {

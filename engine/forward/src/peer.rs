@@ -240,7 +240,7 @@ impl Peer {
 			self.hang_up(); // the others are lost with it
 			if Instant::now() + pause >= reach.min(deadline) {
 				self.away.store(true, Ordering::Relaxed);
-				return Err(self.unreachable(&error));
+				return Err(Trouble { again, ..self.unreachable(&error) });
 			}
 			question.flags |= flag::RETRY;
 			thread::sleep(pause);

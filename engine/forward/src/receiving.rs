@@ -3,7 +3,7 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use fathom_wire::number::{flag, kind, limit, op, status};
+use fathom_wire::number::{flag, kind, limit, op, reserve, status};
 use fathom_wire::{Header, Hints, Part, Request, WireError, expand};
 use rustix::event::epoll::{self, EventFlags};
 use rustix::io::Errno;
@@ -239,6 +239,9 @@ impl Server {
 		if client.is_peer {
 			self.last_peer_request = Instant::now();
 		}
+		if client.is_server && is_moot_without_asker(&request) && connection.socket.is_left() {
+			return;
+		}
 		connection.last_seq = connection.last_seq.max(header.seq);
 		client.highest = client.highest.max(header.seq);
 		let oldest = client.highest.saturating_sub(u64::from(limit::WINDOW));
@@ -280,6 +283,17 @@ impl Server {
 
 	pub fn pending(&mut self, key: Key) -> Option<&mut Pending> {
 		self.clients.get_mut(&key.0)?.find(key.1)
+	}
+}
+
+/// A server that closed its connection does not know that it was given something, and would keep it for good.
+fn is_moot_without_asker(request: &Request) -> bool {
+	match request {
+		Request::Lock { .. } => true,
+		Request::Reserve { flags, wanted, .. } => {
+			!wanted.is_empty() && flags & reserve::GIVEN_UP == 0
+		}
+		_ => false,
 	}
 }
 

@@ -11,6 +11,7 @@ use rustix::io::Errno;
 use crate::auth::Secrets;
 use crate::connection::Socket;
 use crate::done::Done;
+use crate::limits::INLINE;
 use crate::peer::{Peer, Question};
 use crate::pulls::is_pulled;
 use crate::queue::Key;
@@ -25,7 +26,7 @@ impl Server {
 		if !connection.is_some_and(|connection| matches!(connection.socket, Socket::Unix(_))) {
 			return Err(Errno::PERM);
 		}
-		if pulled {
+		if pulled || settings.len() > INLINE {
 			return Err(Errno::MSGSIZE);
 		}
 		let settings = settings.to_vec();

@@ -23,6 +23,7 @@ use crate::deadlock::DeadlockDetector;
 use crate::done::Done;
 use crate::ended::Ended;
 use crate::files::Files;
+use crate::given_up::GivenUp;
 use crate::group::Group;
 use crate::intents::Intents;
 use crate::limits::{CALLERS, PIECE, TICK};
@@ -60,6 +61,7 @@ pub struct Server {
 	pub clients: Map<u64, Client>,
 	pub files: Files,
 	pub owner: AppendOwner,
+	pub given_up: GivenUp,
 	pub locks: Locks,
 	/// When owners of files are asked again for locks.
 	pub relays: BTreeSet<(Instant, Key)>,
@@ -172,6 +174,7 @@ impl Server {
 			clients: Map::default(),
 			files,
 			owner: AppendOwner::new(journals),
+			given_up: GivenUp::default(),
 			locks: Locks::default(),
 			relays: BTreeSet::new(),
 			deadlocks: DeadlockDetector::default(),

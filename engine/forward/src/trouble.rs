@@ -9,7 +9,7 @@ use rustix::io::Errno;
 pub struct Trouble {
 	pub errno: Errno,
 	pub why: String,
-	/// Another server was asked again after a connection was lost: it may have been done before.
+	/// A connection to another server was lost, or not answered on: it may have been done, before or without an answer.
 	pub again: bool,
 }
 
