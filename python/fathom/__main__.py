@@ -141,7 +141,8 @@ def main(words: Sequence[str] | None = None) -> int:
         _discard_output()
         return 0
     except OSError as error:  # of a file that no command expects to fail
-        _discard_output()
+        if error.filename is None:
+            _discard_output()
         print(f"fathom: {_failed(error)}", file=sys.stderr)
         return FathomError.status
     except KeyboardInterrupt:
