@@ -53,6 +53,7 @@ FIRST: dict[str, dict[str, str]] = {
         "allowed_processors": "uinteger",
         "processor_time": "bigint",
         "processor_wait": "bigint",
+        "storage_read": "bigint",
     },
     "streams": {
         "stream": "uinteger",
