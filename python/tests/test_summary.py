@@ -178,17 +178,15 @@ def test_union_of_calls_that_cannot_overlap_is_their_sum(tmp_path: Path, seed: i
 def test_union_over_many_row_groups(tmp_path: Path) -> None:
     # 400,000 calls of 7 ns, one each 10 ns, written out of order; every tenth is 25 ns long.
     places = [n * 7919 % 400_000 for n in range(400_000)]
-    directory = write_run(tmp_path / "r.fathom", runs=[{}])
-    calls = pa.table(
-        {
-            "layer": ["posix"] * len(places),
-            "kind": ["write"] * len(places),
-            "start": [10 * place for place in places],
-            "duration": [25 if place % 10 == 0 else 7 for place in places],
-            "nested": [0] * len(places),
-        }
-    )
-    pq.write_table(calls, directory / "tables" / "calls" / "0.parquet", row_group_size=10_000)
+    one = {"id": 1, "parent": None, "layer": "posix", "op": "x", "kind": "write"}
+    one |= {"start": 0, "duration": 7}
+    directory = write_run(tmp_path / "r.fathom", runs=[{}], calls=[one])
+    path = next((directory / "tables" / "calls").iterdir())
+    row = pq.read_table(path)
+    columns = {name: pa.repeat(row[name][0], len(places)) for name in row.column_names}
+    columns["start"] = pa.array([10 * place for place in places])
+    columns["duration"] = pa.array([25 if place % 10 == 0 else 7 for place in places])
+    pq.write_table(pa.table(columns), path, row_group_size=10_000)
     got = fathom.open(directory).sql("from busy_layer('posix')")["busy"].to_pylist()
     # A long one fills its own 10 ns and the next, and of the third nothing that the third does not.
     assert got == [40_000 * (10 + 10 + 7 + 7 * 7)]

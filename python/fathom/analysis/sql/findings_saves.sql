@@ -129,7 +129,7 @@ large as (
 	select place, count(*) as rounds, avg(files) as files, avg(bytes) as bytes
 	from (select *, count(*) over (partition by place, files) as alike from round) left join numbered using (place)
 	group by place
-	having count(*) > 1 and avg(bytes) >= 1048576 and 2 * max(alike) >= count(*) and coalesce(min(apart) > 3 * max(within), true)
+	having count(*) > 1 and avg(bytes) >= 1048576 and 2 * max(alike) >= count(*) and coalesce(min(apart) > 3 * max(within)::double, true)
 		and (median(files) = 1 or any_value(numbers) > 1 or place in (from again))
 ),
 writer as (
