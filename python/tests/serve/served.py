@@ -83,4 +83,4 @@ def served(*words: str | Path) -> Iterator[Server]:
         yield Server(process, where, link)
     finally:
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=10)
+        process.communicate(timeout=60)
