@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import signal
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,21 @@ def served(tmp_path: Path) -> Iterator[Server]:
     """A server of an empty directory, on a Unix socket."""
     with server(tmp_path) as started:
         yield started
+
+
+@pytest.fixture
+def restarts(tmp_path: Path) -> Iterator[Callable[..., Server]]:
+    """Ends the server as said and starts it again; the first call starts one."""
+    running: list[Server] = []
+
+    def again(how: signal.Signals = signal.SIGKILL) -> Server:
+        if running:
+            running.pop().stop(how)
+        running.append(Server(tmp_path / "store", "--unix", str(tmp_path / "s")))
+        return running[-1]
+
+    yield again
+    running.pop().stop(signal.SIGKILL)
 
 
 @pytest.fixture

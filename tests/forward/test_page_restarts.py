@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import errno
 import signal
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
@@ -37,21 +36,6 @@ from .page_client import (
     records,
     text,
 )
-
-
-@pytest.fixture
-def restarts(tmp_path: Path) -> Iterator[Callable[..., Server]]:
-    """Ends the server as said and starts it again; the first call starts one."""
-    running: list[Server] = []
-
-    def again(how: signal.Signals = signal.SIGKILL) -> Server:
-        if running:
-            running.pop().stop(how)
-        running.append(Server(tmp_path / "store", "--unix", str(tmp_path / "s")))
-        return running[-1]
-
-    yield again
-    running.pop().stop(signal.SIGKILL)
 
 
 def again(served: Server, client: Client) -> Client:

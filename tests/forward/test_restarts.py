@@ -28,21 +28,6 @@ ACCEPTED = NUMBERS["level"]["accepted"]
 needs_strace = pytest.mark.skipif(not shutil.which("strace"), reason="no strace")
 
 
-@pytest.fixture
-def restarts(tmp_path: Path) -> Iterator[Callable[..., Server]]:
-    """Ends the server as said and starts it again; the first call starts one."""
-    running: list[Server] = []
-
-    def again(how: signal.Signals = signal.SIGKILL) -> Server:
-        if running:
-            running.pop().stop(how)
-        running.append(Server(tmp_path / "store", "--unix", str(tmp_path / "s")))
-        return running[-1]
-
-    yield again
-    running.pop().stop(signal.SIGKILL)
-
-
 def repeat(client: Client, op: str, body: bytes, seq: int) -> list[Any]:
     """Once more, by a client that had no answer."""
     client.send(op, body, seq=seq, flags=RETRY)
