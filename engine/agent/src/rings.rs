@@ -26,7 +26,7 @@ impl Watched {
 	}
 
 	pub fn alive(&self) -> bool {
-		fathom_pack::is_alive(self.pid, self.start).unwrap_or(true) // nobody knows: it is looked at again
+		fathom_pack::may_live(self.pid, self.start)
 	}
 }
 

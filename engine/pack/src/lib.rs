@@ -51,7 +51,7 @@ mod walk;
 mod worlds;
 mod write;
 
-pub use alive::{is_alive, runs};
+pub use alive::{may_live, runs};
 pub use bench::{Rates, bench};
 pub use define::ScriptLine;
 pub use error::{PackError, try_lock};

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use fathom_pack::{is_alive, runs};
+use fathom_pack::{may_live, runs};
 use fathom_stream::{Header, OpenCall, Record, ThreadPage, chunk_flag, sealed_chunk};
 
 use crate::clock::{Rate, Source as Clock};
@@ -476,11 +476,6 @@ fn file_chunk(stream: &mut Stream, data: &[u8], target: &mut StreamTarget<'_>) {
 		stream.earlier_copy(&chunk.header, chunk.rows, target);
 	}
 	stream.end_chunk(chunk.header.last(), target);
-}
-
-/// Where nobody can say it, it may: then it is looked at again.
-fn may_live(pid: u32, start: u64) -> bool {
-	is_alive(pid, start).unwrap_or(true)
 }
 
 fn ring_chunk(
