@@ -9,19 +9,19 @@
 --   cache: a second run on this node may find them there
 -- causes: transfer, requests, unexplained
 -- seen:   Linux, Documentation/filesystems/proc.rst (read_bytes); Gregg, Systems Performance, 2nd edition, 8.3
-with own as (
+with by_file as (
 	select
-		p.process, p.node, p.storage_read, p.stop - p.start as lasted, any_value(q.place) as path, a.file, sum(a.bytes) as bytes,
+		p.process, p.storage_read, p.stop - p.start as lasted, any_value(q.place) as path, a.file, sum(a.bytes) as bytes,
 		sum(a.time) as time, max_by(a.worst, a.longest, 8) as worst
 	from accesses() as a join places() as q using (file) join processes as p using (process)
 	where a.kind = 'read' and a.layer = 'posix' and p.storage_read >= 1048576
-	group by p.process, p.node, p.storage_read, p.stop, p.start, a.file
+	group by p.process, p.storage_read, p.stop, p.start, a.file
 ),
 process as (
 	select
 		process, arg_max(path, bytes) as path, sum(bytes)::hugeint as size, least(any_value(storage_read), sum(bytes))::hugeint as storage,
 		sum(time) / 1e9 as seconds, any_value(lasted) / 1e9 as lasted, list_slice(flatten(list(worst)), 1, 8) as calls, list(file) as cell_files
-	from own
+	from by_file
 	group by process
 	having storage >= 0.5 * sum(bytes)
 ),
