@@ -11,6 +11,7 @@
 
 enum {
 	CONNECT_TIMEOUT = 10000, /* ms */
+	FIRST_PAUSE = 20,        /* ms */
 	CALL_FIELDS = 64,        /* of a call, but its name */
 };
 
@@ -40,11 +41,21 @@ static int describe_client(struct fathom_fwd *c, const char *server,
 	return options->token_file ? session_token(c, options->token_file) : 0;
 }
 
+/* A server that is not there is told at once. One that ends while it greets is there, and may be started again. */
 static int first_connection(struct fathom_fwd *c, uint32_t timeout)
 {
+	int64_t due = now_ms() + timeout;
 	struct verdict verdict;
-	int error = session_begin(c, &c->link, &c->server, now_ms() + timeout, &verdict);
+	bool greeted = false;
+	int error;
 
+	for (;;) {
+		error = session_begin(c, &c->link, &c->server, due, &verdict);
+		greeted |= error == ECONNRESET || error == EPIPE;
+		if (!error || !greeted || verdict.final || now_ms() >= due)
+			break;
+		usleep(FIRST_PAUSE * 1000);
+	}
 	c->up = !error;
 	memcpy(c->why, verdict.why, sizeof(c->why));
 	return error;

@@ -94,6 +94,29 @@ void put_file_number(struct writer *w, const struct fathom_fwd_handle *handle, u
 	put_u64(w, number);
 }
 
+void put_seek(struct writer *w, const struct fathom_fwd_handle *handle, uint64_t offset,
+	      uint8_t what)
+{
+	put_file_number(w, handle, offset);
+	put_u8(w, what);
+}
+
+void put_allocate(struct writer *w, const struct fathom_fwd_handle *handle, uint32_t mode,
+		  uint64_t offset, uint64_t length)
+{
+	put_handle(w, handle);
+	put_u32(w, mode);
+	put_u64(w, offset);
+	put_u64(w, length);
+}
+
+void put_setxattr(struct writer *w, const struct fathom_fwd_handle *handle, const char *name,
+		  uint32_t flags)
+{
+	put_path(w, handle, name);
+	put_u32(w, flags);
+}
+
 void put_commit(struct writer *w, const struct fathom_fwd_handle *handle, uint8_t level)
 {
 	put_handle(w, handle);

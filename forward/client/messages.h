@@ -50,6 +50,12 @@ void put_extents(struct writer *w, const struct fathom_fwd_handle *handle,
 		 const struct fathom_fwd_extent *extents, uint32_t n);
 /* Of append its length, of gaps where they begin. */
 void put_file_number(struct writer *w, const struct fathom_fwd_handle *handle, uint64_t number);
+void put_seek(struct writer *w, const struct fathom_fwd_handle *handle, uint64_t offset,
+	      uint8_t what);
+void put_allocate(struct writer *w, const struct fathom_fwd_handle *handle, uint32_t mode,
+		  uint64_t offset, uint64_t length);
+void put_setxattr(struct writer *w, const struct fathom_fwd_handle *handle, const char *name,
+		  uint32_t flags);
 void put_commit(struct writer *w, const struct fathom_fwd_handle *handle, uint8_t level);
 void put_call(struct writer *w, const struct fathom_fwd_handle *handle, const char *name,
 	      uint32_t room);

@@ -292,6 +292,33 @@ int fathom_fwd_resize(struct fathom_fwd *client, const struct fathom_fwd_handle 
 	return fathom_fwd_setattr(client, handle, FATHOM_FWD_SET_SIZE, &attr, hints);
 }
 
+int fathom_fwd_seek(struct fathom_fwd *client, const struct fathom_fwd_handle *handle,
+		    uint64_t offset, enum fathom_fwd_seek what, uint64_t *place,
+		    struct fathom_fwd_hints *hints)
+{
+	struct call k;
+
+	if (!call_begin(&k, client, hints, FWD_OP_SEEK, handle, FIELDS, 0)) {
+		put_seek(&k.w, or_root(handle), offset, what);
+		if (!call_ask(&k))
+			*place = get_u64(&k.r);
+	}
+	return call_end(&k);
+}
+
+int fathom_fwd_allocate(struct fathom_fwd *client, const struct fathom_fwd_handle *handle,
+			uint32_t mode, uint64_t offset, uint64_t length,
+			struct fathom_fwd_hints *hints)
+{
+	struct call k;
+
+	if (!call_begin(&k, client, hints, FWD_OP_ALLOCATE, handle, FIELDS, 0)) {
+		put_allocate(&k.w, or_root(handle), mode, offset, length);
+		call_ask(&k);
+	}
+	return call_end(&k);
+}
+
 int fathom_fwd_statfs(struct fathom_fwd *client, const struct fathom_fwd_handle *handle,
 		      struct fathom_fwd_statfs *statfs, struct fathom_fwd_hints *hints)
 {

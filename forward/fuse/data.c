@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include "mount.h"
 
@@ -13,6 +14,7 @@ static uint32_t request_flags(int flags)
 	uint32_t request = access != O_WRONLY ? FATHOM_FWD_READ : 0;
 
 	request |= access != O_RDONLY ? FATHOM_FWD_WRITE : 0;
+	request |= flags & O_NOATIME ? FATHOM_FWD_NOATIME : 0;
 	return request | (flags & O_TRUNC ? FATHOM_FWD_TRUNCATE : 0);
 }
 
@@ -115,6 +117,15 @@ void do_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	}
 }
 
+/* The time of reading stays. */
+static void ask_quietly(struct ask *a)
+{
+	static const struct fathom_fwd_hint quietly = {.key = FATHOM_FWD_READ_NOATIME};
+
+	a->hints.hint = &quietly;
+	a->hints.count = 1;
+}
+
 void do_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi)
 {
 	struct fathom_fwd_extent extent = {(uint64_t)offset, size};
@@ -128,6 +139,8 @@ void do_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct f
 		return;
 	}
 	ask_begin(&a, ino);
+	if (fi->flags & O_NOATIME)
+		ask_quietly(&a);
 	opened_hold(&a, fi);
 	opened_fence(&a, fi);
 	error = fathom_fwd_read(mount_point.client, node_handle(a.node), &memory, 1, &extent, 1,
@@ -191,6 +204,40 @@ void do_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, of
 		fuse_reply_err(req, error);
 	else
 		fuse_reply_write(req, done);
+}
+
+/* Only data and holes come here. */
+void do_lseek(fuse_req_t req, fuse_ino_t ino, off_t offset, int whence, struct fuse_file_info *fi)
+{
+	enum fathom_fwd_seek what = whence == SEEK_DATA ? FATHOM_FWD_DATA : FATHOM_FWD_HOLE;
+	uint64_t place = 0;
+	struct ask a;
+	int error = ENXIO;
+
+	(void)fi;
+	ask_begin(&a, ino);
+	if (offset >= 0)
+		error = fathom_fwd_seek(mount_point.client, node_handle(a.node), (uint64_t)offset,
+					what, &place, &a.hints);
+	error = ask_end(&a, error);
+	if (error)
+		fuse_reply_err(req, error);
+	else
+		fuse_reply_lseek(req, (off_t)place);
+}
+
+void do_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t offset, off_t length,
+		  struct fuse_file_info *fi)
+{
+	struct ask a;
+	int error;
+
+	ask_begin(&a, ino);
+	ask_mixed(&a);
+	opened_fence(&a, fi);
+	error = fathom_fwd_allocate(mount_point.client, node_handle(a.node), (uint32_t)mode,
+				    (uint64_t)offset, (uint64_t)length, &a.hints);
+	fuse_reply_err(req, ask_end(&a, error));
 }
 
 /* Every write of this mount to the file reached the level. Whoever asks first hears of an error from the server; all others

@@ -49,6 +49,12 @@ const struct fuse_lowlevel_ops mount_operations = {
 	.getlk = do_getlk,
 	.setlk = do_setlk,
 	.flock = do_flock,
+	.lseek = do_lseek,
+	.fallocate = do_fallocate,
+	.getxattr = do_getxattr,
+	.setxattr = do_setxattr,
+	.listxattr = do_listxattr,
+	.removexattr = do_removexattr,
 };
 
 static int usage(void)

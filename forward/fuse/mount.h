@@ -103,6 +103,16 @@ void do_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 void do_fsync(fuse_req_t req, fuse_ino_t ino, int data_only, struct fuse_file_info *fi);
 void do_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 
+void do_lseek(fuse_req_t req, fuse_ino_t ino, off_t offset, int whence, struct fuse_file_info *fi);
+void do_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t offset, off_t length,
+		  struct fuse_file_info *fi);
+
+void do_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t room);
+void do_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name, const char *value, size_t length,
+		 int flags);
+void do_listxattr(fuse_req_t req, fuse_ino_t ino, size_t room);
+void do_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name);
+
 void do_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 void do_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t from, struct fuse_file_info *fi);
 void do_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);

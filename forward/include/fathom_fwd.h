@@ -116,6 +116,7 @@ enum fathom_fwd_hint_key {
 	FATHOM_FWD_APPEND_ALIGN = 4,  /* 4 bytes, little-endian: the offset is a multiple of it */
 	FATHOM_FWD_DROP_IO = 5,       /* no value: data is taken and dropped */
 	FATHOM_FWD_STRIPING = 12,     /* struct fathom_fwd_striping, of an open that makes a file */
+	FATHOM_FWD_READ_NOATIME = 20, /* no value: the read does not change the time of reading */
 };
 
 #define FATHOM_FWD_ANY_SERVER UINT32_MAX
@@ -189,6 +190,24 @@ enum fathom_fwd_open_flags {
 	FATHOM_FWD_DIRECTORY = 16,
 	FATHOM_FWD_READ = 32,
 	FATHOM_FWD_WRITE = 64,
+	FATHOM_FWD_TMPFILE = 128, /* a file without a name, in that directory */
+	FATHOM_FWD_NOATIME = 256, /* with hint FATHOM_FWD_READ_NOATIME; EPERM: not the owner's */
+};
+
+enum fathom_fwd_seek {
+	FATHOM_FWD_DATA = 0,
+	FATHOM_FWD_HOLE = 1,
+};
+
+enum fathom_fwd_allocate { /* as fallocate has them */
+			   FATHOM_FWD_KEEP_SIZE = 1,
+			   FATHOM_FWD_PUNCH_HOLE = 2,
+			   FATHOM_FWD_ZERO_RANGE = 16,
+};
+
+enum fathom_fwd_xattr {
+	FATHOM_FWD_XATTR_CREATE = 1,
+	FATHOM_FWD_XATTR_REPLACE = 2,
 };
 
 enum fathom_fwd_set { /* what setattr changes */
@@ -292,6 +311,35 @@ FATHOM_FWD_API int fathom_fwd_setattr(struct fathom_fwd *client,
 FATHOM_FWD_API int fathom_fwd_resize(struct fathom_fwd *client,
 				     const struct fathom_fwd_handle *handle, uint64_t size,
 				     struct fathom_fwd_hints *hints);
+/* Where the next data, or hole, is from `offset` on. ENXIO: the offset is beyond the end, or no data follows. */
+FATHOM_FWD_API int fathom_fwd_seek(struct fathom_fwd *client,
+				   const struct fathom_fwd_handle *handle, uint64_t offset,
+				   enum fathom_fwd_seek what, uint64_t *place,
+				   struct fathom_fwd_hints *hints);
+/* mode: enum fathom_fwd_allocate. Space is set aside, given back or zeroed, as by fallocate. EOPNOTSUPP: the store cannot, or
+ * it is a mode that shifts bytes, which could not be done just once. EBUSY: as of resize. */
+FATHOM_FWD_API int fathom_fwd_allocate(struct fathom_fwd *client,
+				       const struct fathom_fwd_handle *handle, uint32_t mode,
+				       uint64_t offset, uint64_t length,
+				       struct fathom_fwd_hints *hints);
+/* Extended attributes, as the server's file system has them. `room` 0 asks for the length only; ERANGE: too little room;
+ * ENODATA: there is none of that name; EOPNOTSUPP: the store has none. flags: 0 or one of enum fathom_fwd_xattr. */
+FATHOM_FWD_API int fathom_fwd_getxattr(struct fathom_fwd *client,
+				       const struct fathom_fwd_handle *handle, const char *name,
+				       void *value, size_t room, size_t *length,
+				       struct fathom_fwd_hints *hints);
+FATHOM_FWD_API int fathom_fwd_setxattr(struct fathom_fwd *client,
+				       const struct fathom_fwd_handle *handle, const char *name,
+				       const void *value, size_t length, uint32_t flags,
+				       struct fathom_fwd_hints *hints);
+/* Names, with a zero behind each. */
+FATHOM_FWD_API int fathom_fwd_listxattr(struct fathom_fwd *client,
+					const struct fathom_fwd_handle *handle, char *names,
+					size_t room, size_t *length,
+					struct fathom_fwd_hints *hints);
+FATHOM_FWD_API int fathom_fwd_removexattr(struct fathom_fwd *client,
+					  const struct fathom_fwd_handle *handle, const char *name,
+					  struct fathom_fwd_hints *hints);
 FATHOM_FWD_API int fathom_fwd_statfs(struct fathom_fwd *client,
 				     const struct fathom_fwd_handle *handle,
 				     struct fathom_fwd_statfs *statfs,

@@ -49,7 +49,7 @@ int forward_fstatat(const struct place *at, struct stat *buf, int flags)
 {
 	struct fathom_fwd_attr attr;
 
-	if (name_attributes(at, flags, NULL, &attr))
+	if (name_flags(flags, AT_NO_AUTOMOUNT) || name_attributes(at, flags, NULL, &attr))
 		return -1;
 	*buf = as_stat(&attr);
 	return 0;
@@ -79,8 +79,12 @@ int forward_statx(const struct place *at, int flags, unsigned int mask_, struct 
 {
 	struct fathom_fwd_attr a;
 
-	(void)mask_;
-	if (name_attributes(at, flags, NULL, &a))
+	if (mask_ & STATX__RESERVED || (flags & AT_STATX_SYNC_TYPE) == AT_STATX_SYNC_TYPE) {
+		errno = EINVAL;
+		return -1;
+	}
+	if (name_flags(flags, AT_STATX_SYNC_TYPE | AT_NO_AUTOMOUNT) ||
+	    name_attributes(at, flags, NULL, &a))
 		return -1;
 	*buf = (struct statx){.stx_mask = STATX_BASIC_STATS | (a.birth.seconds ? STATX_BTIME : 0),
 			      .stx_blksize = a.blksize,
@@ -122,7 +126,7 @@ int forward_faccessat(const struct place *at, int mode, int flags)
 		errno = EINVAL;
 		return -1;
 	}
-	if (name_attributes(at, flags & ~AT_EACCESS, NULL, &attr))
+	if (name_flags(flags, AT_EACCESS) || name_attributes(at, flags & ~AT_EACCESS, NULL, &attr))
 		return -1;
 	if (may(&attr, (unsigned int)mode, effective ? geteuid() : getuid(),
 		effective ? getegid() : getgid()))
@@ -212,6 +216,37 @@ int forward_fstatvfs(struct file *f, struct statvfs *buf)
 	return 0;
 }
 
+/* What the file system says of names, what libc says of the rest. */
+static long limit_of(int which, const struct fathom_fwd_statfs *about)
+{
+	switch (which) {
+	case _PC_NAME_MAX:
+		return about->namemax;
+	case _PC_FILESIZEBITS:
+		return 64;
+	case _PC_LINK_MAX:
+		return -1; /* the server's file system has one, and nobody says it */
+	default:
+		return next_pathconf("/", which);
+	}
+}
+
+long forward_pathconf(const struct place *at, int which)
+{
+	struct fathom_fwd_statfs about;
+
+	return space_at(at, &about) ? -1 : limit_of(which, &about);
+}
+
+long forward_fpathconf(struct file *f, int which)
+{
+	struct fathom_fwd_statfs about;
+
+	if (space(&f->shared->handle, f->shared->path, &about))
+		return -1;
+	return limit_of(which, &about);
+}
+
 /* ---- changed ---- */
 
 static int change(struct file *f, uint32_t which, struct fathom_fwd_attr *attr)
@@ -233,7 +268,7 @@ static int change_at(const struct place *at, int flags, uint32_t which,
 	struct asking a;
 	int error;
 
-	if (name_attributes(at, flags, &handle, NULL))
+	if (name_flags(flags, 0) || name_attributes(at, flags, &handle, NULL))
 		return -1;
 	error = asking_begin(&a, at->text);
 	if (!at->by_handle)
@@ -271,12 +306,12 @@ int forward_fchmod(struct file *f, mode_t mode)
 	return change(f, FATHOM_FWD_SET_MODE, &attr);
 }
 
+/* -1 is none, for the server's system, too: what the call does besides, it does all the same. */
 static uint32_t owners(struct fathom_fwd_attr *attr, uid_t owner, gid_t group)
 {
 	attr->uid = owner;
 	attr->gid = group;
-	return (owner == (uid_t)-1 ? 0 : FATHOM_FWD_SET_UID) |
-	       (group == (gid_t)-1 ? 0 : FATHOM_FWD_SET_GID);
+	return FATHOM_FWD_SET_UID | FATHOM_FWD_SET_GID;
 }
 
 int forward_fchownat(const struct place *at, uid_t owner, gid_t group, int flags)

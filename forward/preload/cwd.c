@@ -1,5 +1,6 @@
 /* The working directory, where that is forwarded. The kernel then stands in a directory that is no more, so what misses
  * us finds nothing; a descriptor of the forwarded one tells programs that are started where they are. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -34,27 +35,11 @@ static void leave(void)
 		next_close(fd);
 }
 
-enum { OWN_NAME = 160 };
-
-/* A directory in memory that is this user's alone: its path in `path` of OWN_NAME. */
-static bool own_directory(char *path)
-{
-	struct stat about;
-
-	snprintf(path, OWN_NAME, "/dev/shm/fathom-forward-%u", (unsigned)geteuid());
-	if (next_mkdir(path, 0700) && errno != EEXIST)
-		return false;
-	return !next_lstat(path, &about) && S_ISDIR(about.st_mode) && about.st_uid == geteuid() &&
-	       !(about.st_mode & 077);
-}
-
+/* In a directory of nobody else, which is gone at once. */
 static bool stand_nowhere(void)
 {
-	char path[OWN_NAME];
+	char path[] = "/dev/shm/fathom-cwd.XXXXXX";
 
-	if (!own_directory(path))
-		return false;
-	strcat(path, "/cwd.XXXXXX");
 	return next_mkdtemp(path) && !next_chdir(path) && !next_rmdir(path);
 }
 
@@ -109,27 +94,51 @@ int forward_chdir(const char *path)
 
 int forward_fchdir(int fd)
 {
-	char path[PATH_MAX];
+	struct place at;
+	char path[32];
 	int done;
 
-	if (!file_path(fd, path)) {
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (!place_find(&at, AT_FDCWD, path)) {
 		done = next_fchdir(fd);
 		if (!done)
 			leave();
 		return done;
 	}
-	return forward_chdir(path);
+	fd = forward_open(&at, O_RDONLY | O_DIRECTORY, 0);
+	return fd < 0 ? -1 : enter(fd);
+}
+
+/* The name that it was opened by is still its name; else nobody here knows one: 0 or an errno. */
+static int has_its_name(int fd)
+{
+	struct file *f = file_get(fd);
+	struct fathom_fwd_handle there;
+	struct asking a;
+	int error;
+
+	if (!f)
+		return ENOENT;
+	error = asking_begin(&a, f->shared->path);
+	if (!error && *f->shared->path)
+		error = fathom_fwd_lookup(a.client, NULL, f->shared->path, FATHOM_FWD_NOFOLLOW,
+					  &there, NULL, &a.hints);
+	if (!error && *f->shared->path && memcmp(&there, &f->shared->handle, sizeof(there)))
+		error = ENOENT;
+	error = asking_end(&a, error) ? errno : 0;
+	file_put(f);
+	return error;
 }
 
 /* Without room of the program's own it is made; the old getwd gives no size. */
 char *forward_getcwd(char *buf, size_t room)
 {
+	int fd = cwd_descriptor(), before = errno, error = has_its_name(fd);
 	char path[PATH_MAX];
 
-	if (!file_path(atomic_load(&cwd_fd), path)) {
-		errno = ENOENT;
+	errno = error ? error : before;
+	if (error || !file_path(fd, path))
 		return NULL;
-	}
 	if (!buf && !room)
 		return strdup(path);
 	if (room && strlen(path) >= room) {

@@ -1,6 +1,8 @@
 /* Opening, closing, and descriptors that become others. */
+#include <linux/fs.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "old_libc.h"
@@ -8,11 +10,10 @@
 
 static uint32_t open_flags(int flags)
 {
-	static const int ours[][2] = {{O_CREAT, FATHOM_FWD_CREATE},
-				      {O_EXCL, FATHOM_FWD_EXCLUSIVE},
-				      {O_TRUNC, FATHOM_FWD_TRUNCATE},
-				      {O_NOFOLLOW, FATHOM_FWD_NOFOLLOW},
-				      {O_DIRECTORY, FATHOM_FWD_DIRECTORY}};
+	static const int ours[][2] = {
+		{O_CREAT, FATHOM_FWD_CREATE},        {O_EXCL, FATHOM_FWD_EXCLUSIVE},
+		{O_TRUNC, FATHOM_FWD_TRUNCATE},      {O_NOFOLLOW, FATHOM_FWD_NOFOLLOW},
+		{O_DIRECTORY, FATHOM_FWD_DIRECTORY}, {O_NOATIME, FATHOM_FWD_NOATIME}};
 	int access = flags & O_ACCMODE;
 	uint32_t wanted = access != O_WRONLY ? FATHOM_FWD_READ : 0;
 
@@ -20,6 +21,8 @@ static uint32_t open_flags(int flags)
 	for (size_t i = 0; i < sizeof(ours) / sizeof(*ours); i++)
 		if (flags & ours[i][0])
 			wanted |= (uint32_t)ours[i][1];
+	if ((flags & O_TMPFILE) == O_TMPFILE)
+		return (wanted & ~(uint32_t)FATHOM_FWD_DIRECTORY) | FATHOM_FWD_TMPFILE;
 	return flags & O_CREAT ? wanted : wanted & ~(uint32_t)FATHOM_FWD_EXCLUSIVE;
 }
 
@@ -30,40 +33,70 @@ static bool is_known(const struct known *known, int flags)
 	       (known->writable || (flags & O_ACCMODE) == O_RDONLY);
 }
 
+/* A descriptor of a file that the client has opened. */
+static int new_descriptor(const char *path, int flags, const struct fathom_fwd_handle *handle,
+			  const struct fathom_fwd_attr *attr)
+{
+	int fd = file_new(handle, path, flags, attr, false), error = errno;
+	struct asking a;
+
+	if (fd >= 0)
+		return fd;
+	if (!asking_begin(&a, path))
+		fathom_fwd_release(a.client, handle, &a.hints);
+	asking_end(&a, 0);
+	errno = error;
+	return -1;
+}
+
+/* The file of a descriptor, opened once more. */
+static int open_again(const struct place *at, int flags)
+{
+	uint32_t wanted = open_flags(flags);
+	struct fathom_fwd_attr attr;
+	struct asking a;
+	int error = asking_begin(&a, at->text);
+
+	asking_about(&a, &at->handle, at->text);
+	if (flags & O_CREAT && flags & O_EXCL)
+		error = EEXIST;
+	else if (flags & O_NOFOLLOW)
+		error = ELOOP;
+	wanted &= ~(uint32_t)FATHOM_FWD_CREATE;
+	if (!error)
+		error = fathom_fwd_open(a.client, &at->handle, "", wanted, 0, NULL, &attr,
+					&a.hints);
+	return asking_end(&a, error) ? -1 : new_descriptor(at->text, flags, &at->handle, &attr);
+}
+
 int forward_open(const struct place *at, int flags, mode_t mode)
 {
 	const struct known *known = opened_by_all(at);
 	struct fathom_fwd_handle handle;
 	struct fathom_fwd_attr attr;
 	struct asking a;
-	int error, fd;
+	int error;
 
+	if (at->by_number)
+		return open_again(at, flags);
 	if (at->by_handle) {
 		errno = ENOENT;
 		return -1;
 	}
-	if ((flags & O_TMPFILE) == O_TMPFILE)
-		return skin_refuse("open with O_TMPFILE", false);
 	if (is_known(known, flags))
 		return file_new(&known->handle, at->path, flags, &known->attr, true);
 	error = asking_begin(&a, at->text);
 	asking_mixed(&a);
 	if (flags & O_CREAT)
 		asking_makes(&a, &settings()->striping);
-	if (!error)
-		error = fathom_fwd_open(a.client, NULL, at->path, open_flags(flags),
-					mode & ~mask_now() & 07777, &handle, &attr, &a.hints);
-	if (asking_end(&a, error))
-		return -1;
-	fd = file_new(&handle, at->path, flags, &attr, false);
-	if (fd < 0) {
-		error = errno;
-		if (!asking_begin(&a, at->text))
-			fathom_fwd_release(a.client, &handle, &a.hints);
-		asking_end(&a, 0);
-		errno = error;
-	}
-	return fd;
+	if (error)
+		return asking_end(&a, error);
+	do
+		error = fathom_fwd_open(a.client, asking_from(&a, at), asking_below(&a, at),
+					open_flags(flags), mode & ~mask_now() & 07777, &handle,
+					&attr, &a.hints);
+	while (asking_again(&a, at, NULL, error));
+	return asking_end(&a, error) ? -1 : new_descriptor(at->path, flags, &handle, &attr);
 }
 
 int forward_creat(const struct place *at, mode_t mode)
@@ -248,6 +281,10 @@ static int set_flags(struct file *f, int flags)
 {
 	const int settable = O_APPEND | O_NONBLOCK | O_ASYNC | O_DIRECT | O_NOATIME;
 
+	if (f->shared->flags & O_PATH) {
+		errno = EBADF;
+		return -1;
+	}
 	f->shared->flags = (f->shared->flags & ~settable) | (flags & settable);
 	return 0;
 }
@@ -291,10 +328,17 @@ int forward_fcntl(int fd, int cmd, uintptr_t argument)
 	return result;
 }
 
-/* A regular file has no controls that programs count on. */
+/* Of a file: what is left to read, and, by its errno, that no blocks are shared with another. */
 int forward_ioctl(struct file *f, unsigned long request, uintptr_t argument)
 {
-	(void)f, (void)request, (void)argument;
-	errno = ENOTTY;
+	struct fathom_fwd_attr attr;
+
+	if (request == FIONREAD && S_ISREG(f->shared->mode)) {
+		if (attributes(f, &attr))
+			return -1;
+		*(int *)argument = (int)((int64_t)attr.size - f->shared->position);
+		return 0;
+	}
+	errno = request == FICLONE || request == FICLONERANGE ? EOPNOTSUPP : ENOTTY;
 	return -1;
 }

@@ -14,7 +14,7 @@ static int look_up(struct asking *a, const struct place *at, int flags,
 	int error;
 
 	if (at->by_handle) {
-		if (!(flags & AT_EMPTY_PATH))
+		if (!at->by_number && !(flags & AT_EMPTY_PATH))
 			return ENOENT;
 		if (handle)
 			*handle = at->handle;
@@ -27,7 +27,10 @@ static int look_up(struct asking *a, const struct place *at, int flags,
 			*attr = known->attr;
 		return 0;
 	}
-	error = fathom_fwd_lookup(a->client, NULL, at->path, follow, handle, &got, &a->hints);
+	do
+		error = fathom_fwd_lookup(a->client, asking_from(a, at), asking_below(a, at),
+					  follow, handle, &got, &a->hints);
+	while (asking_again(a, at, NULL, error));
 	if (!error && at->slash && !S_ISDIR(got.mode))
 		return ENOTDIR;
 	if (!error && attr)
@@ -46,6 +49,14 @@ int name_attributes(const struct place *at, int flags, struct fathom_fwd_handle 
 	return asking_end(&a, error);
 }
 
+int name_flags(int flags, int more)
+{
+	if (!(flags & ~(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH | more)))
+		return 0;
+	errno = EINVAL;
+	return -1;
+}
+
 /* The root itself is neither made, removed nor renamed. */
 static int of_root(const struct place *at, int error)
 {
@@ -59,9 +70,12 @@ int forward_mkdir(const struct place *at, mode_t mode)
 
 	if (!error)
 		error = of_root(at, EEXIST);
-	if (!error)
-		error = fathom_fwd_mkdir(a.client, NULL, at->path, mode & ~mask_now() & 07777, NULL,
-					 NULL, &a.hints);
+	if (error)
+		return asking_end(&a, error);
+	do
+		error = fathom_fwd_mkdir(a.client, asking_from(&a, at), asking_below(&a, at),
+					 mode & ~mask_now() & 07777, NULL, NULL, &a.hints);
+	while (asking_again(&a, at, NULL, error));
 	return asking_end(&a, error);
 }
 
@@ -69,12 +83,22 @@ int forward_unlinkat(const struct place *at, int flags)
 {
 	uint32_t directory = flags & AT_REMOVEDIR ? FATHOM_FWD_DIRECTORY : 0;
 	struct asking a;
-	int error = asking_begin(&a, at->text);
+	int error;
+
+	if (flags & ~AT_REMOVEDIR) {
+		errno = EINVAL;
+		return -1;
+	}
+	error = asking_begin(&a, at->text);
 
 	if (!error)
 		error = of_root(at, EBUSY);
-	if (!error)
-		error = fathom_fwd_remove(a.client, NULL, at->path, directory, &a.hints);
+	if (error)
+		return asking_end(&a, error);
+	do
+		error = fathom_fwd_remove(a.client, asking_from(&a, at), asking_below(&a, at),
+					  directory, &a.hints);
+	while (asking_again(&a, at, NULL, error));
 	return asking_end(&a, error);
 }
 
@@ -113,9 +137,13 @@ int forward_renameat2(const struct place *at, const struct place *to, unsigned i
 		return -1;
 	}
 	error = asking_begin(&a, at->text);
-	if (!error)
-		error = fathom_fwd_rename(a.client, NULL, at->path, NULL, to->path, flags,
+	if (error)
+		return asking_end(&a, error);
+	do
+		error = fathom_fwd_rename(a.client, asking_from(&a, at), asking_below(&a, at),
+					  asking_from(&a, to), asking_below(&a, to), flags,
 					  &a.hints);
+	while (asking_again(&a, at, to, error));
 	return asking_end(&a, error);
 }
 
@@ -130,6 +158,10 @@ int forward_linkat(const struct place *at, const struct place *to, int flags)
 	struct fathom_fwd_handle handle;
 	struct asking a;
 
+	if (flags & ~(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH)) {
+		errno = EINVAL;
+		return -1;
+	}
 	if (!at->path || !to->path) {
 		errno = EXDEV;
 		return -1;
@@ -139,8 +171,13 @@ int forward_linkat(const struct place *at, const struct place *to, int flags)
 		error = look_up(&a, at, nofollow | (flags & AT_EMPTY_PATH), &handle, NULL);
 	if (!at->by_handle)
 		asking_about(&a, &handle, at->path);
-	if (!error)
-		error = fathom_fwd_link(a.client, &handle, NULL, to->path, NULL, &a.hints);
+	if (error)
+		return asking_end(&a, error);
+	a.from_root = false; /* that was of the file */
+	do
+		error = fathom_fwd_link(a.client, &handle, asking_from(&a, to),
+					asking_below(&a, to), NULL, &a.hints);
+	while (asking_again(&a, to, NULL, error));
 	return asking_end(&a, error);
 }
 
@@ -156,8 +193,12 @@ int forward_symlink(const struct place *at, const char *target)
 
 	if (!error)
 		error = of_root(at, EEXIST);
-	if (!error)
-		error = fathom_fwd_symlink(a.client, NULL, at->path, target, NULL, NULL, &a.hints);
+	if (error)
+		return asking_end(&a, error);
+	do
+		error = fathom_fwd_symlink(a.client, asking_from(&a, at), asking_below(&a, at),
+					   target, NULL, NULL, &a.hints);
+	while (asking_again(&a, at, NULL, error));
 	return asking_end(&a, error);
 }
 
@@ -166,8 +207,15 @@ static int read_target(struct asking *a, const struct place *at, char *target)
 	struct fathom_fwd_handle handle;
 	struct fathom_fwd_attr attr;
 	int flags = AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH;
-	int error = look_up(a, at, flags, &handle, &attr);
+	int error;
 
+	if (at->by_number) { /* the link is the kernel's, to what programs call the file */
+		int length =
+			snprintf(target, PATH_MAX, "%s/%s", settings()->prefix[0].path, at->text);
+
+		return length < PATH_MAX ? 0 : ENAMETOOLONG;
+	}
+	error = look_up(a, at, flags, &handle, &attr);
 	if (!error && !S_ISLNK(attr.mode))
 		error = EINVAL;
 	if (!at->by_handle)
@@ -299,8 +347,11 @@ int forward_mknod(const struct place *at, mode_t mode, dev_t device)
 	error = asking_begin(&a, at->text);
 	if (!error)
 		error = of_root(at, EEXIST);
-	if (!error)
-		error = fathom_fwd_create(a.client, NULL, at->path, mode & ~mask_now() & 07777,
-					  NULL, NULL, &a.hints);
+	if (error)
+		return asking_end(&a, error);
+	do
+		error = fathom_fwd_create(a.client, asking_from(&a, at), asking_below(&a, at),
+					  mode & ~mask_now() & 07777, NULL, NULL, &a.hints);
+	while (asking_again(&a, at, NULL, error));
 	return asking_end(&a, error);
 }

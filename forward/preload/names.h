@@ -9,6 +9,9 @@
 int name_attributes(const struct place *at, int flags, struct fathom_fwd_handle *handle,
 		    struct fathom_fwd_attr *attr);
 
+/* 0, or -1 and EINVAL: the flags are not of these two, and `more`. */
+int name_flags(int flags, int more);
+
 /* Where a path from the server's root leads, without links, . and ..: in `real` of PATH_MAX. 0 or an errno. */
 int name_without_links(struct asking *a, const char *path, char *real);
 

@@ -1,12 +1,39 @@
 /* Which path lies below a prefix. That is found by its text: a symbolic link of this node is not followed. */
+#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "skin.h"
 
+/* A part of it is .. */
+static bool leads_up(const char *path)
+{
+	for (const char *part = path; part; part = strchr(part, '/')) {
+		part += *part == '/';
+		if (!strncmp(part, "..", 2) && (part[2] == '/' || !part[2]))
+			return true;
+	}
+	return false;
+}
+
+/* The directory is opened, and known by its handle, whatever its name is. From one that .. may leave, and from the root, a
+ * path is followed from the root. */
+static void begin_in(struct place *p, int directory, const char *path)
+{
+	struct file *f = file_get(directory);
+
+	if (!f)
+		return;
+	p->from_directory = *f->shared->path && S_ISDIR(f->shared->mode) && !leads_up(path);
+	p->directory = f->shared->handle;
+	p->below = path;
+	snprintf(p->directory_path, sizeof(p->directory_path), "%s", f->shared->path);
+	file_put(f);
+}
+
 /* What a relative path begins with: the directory's own path. */
-static bool directory_path(struct place *p, int directory)
+static bool directory_path(struct place *p, int directory, const char *path)
 {
 	char link[32];
 	ssize_t n;
@@ -15,8 +42,10 @@ static bool directory_path(struct place *p, int directory)
 		directory = cwd_descriptor();
 	if (directory == AT_FDCWD)
 		return syscall(SYS_getcwd, p->text, sizeof(p->text)) > 0 && *p->text == '/';
-	if (file_path(directory, p->text))
+	if (file_path(directory, p->text)) {
+		begin_in(p, directory, path);
 		return true;
+	}
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", directory);
 	n = syscall(SYS_readlinkat, AT_FDCWD, link, p->text, sizeof(p->text) - 1);
 	p->text[n > 0 ? n : 0] = 0;
@@ -33,8 +62,30 @@ static bool descriptor_itself(struct place *p, int directory)
 		return false;
 	p->by_handle = true;
 	p->handle = f->shared->handle;
+	snprintf(p->text, sizeof(p->text), "%s", f->shared->path);
 	file_put(f);
 	return true;
+}
+
+/* The descriptor of this process that a path names as the kernel does; -1: it names none. The kernel would open what stands
+ * for it. */
+static int descriptor_named(const char *path)
+{
+	static const char *const streams[] = {"/dev/stdin", "/dev/stdout", "/dev/stderr"};
+	int fd = -1, pid = 0, end = 0;
+
+	for (int i = 0; i < 3; i++)
+		if (!strcmp(path, streams[i]))
+			return i;
+	if (sscanf(path, "/proc/self/fd/%d%n", &fd, &end) == 1 && !path[end])
+		return fd;
+	if (sscanf(path, "/proc/thread-self/fd/%d%n", &fd, &end) == 1 && !path[end])
+		return fd;
+	if (sscanf(path, "/dev/fd/%d%n", &fd, &end) == 1 && !path[end])
+		return fd;
+	if (sscanf(path, "/proc/%d/fd/%d%n", &pid, &fd, &end) == 2 && !path[end] && pid == getpid())
+		return fd;
+	return -1;
 }
 
 /* The prefix that the first `length` bytes of a path are, or lie below; NULL: none. */
@@ -131,12 +182,19 @@ static bool below_prefix(struct place *p)
 static bool find(struct place *p, int directory, const char *path)
 {
 	p->given = (char *)(uintptr_t)path;
-	p->by_handle = p->slash = false;
+	p->by_handle = p->by_number = p->slash = p->from_directory = false;
 	p->path = NULL;
 	p->text[0] = 0;
 	if (!*path)
 		return descriptor_itself(p, directory);
-	if (*path != '/' && !directory_path(p, directory))
+	if (*path == '/' && (path[1] == 'p' || path[1] == 'd')) {
+		p->by_number = descriptor_itself(p, descriptor_named(path));
+		if (p->by_number)
+			return true;
+		p->path = NULL;
+		p->text[0] = 0;
+	}
+	if (*path != '/' && !directory_path(p, directory, path))
 		return false;
 	return append(p, path) && below_prefix(p);
 }

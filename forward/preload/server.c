@@ -204,11 +204,52 @@ void asking_mixed(struct asking *a)
 	a->hints.hint = a->hint;
 }
 
+void asking_quietly(struct asking *a)
+{
+	a->hint[a->hints.count++] = (struct fathom_fwd_hint){.key = FATHOM_FWD_READ_NOATIME};
+	a->hints.hint = a->hint;
+}
+
 void asking_about(struct asking *a, const struct fathom_fwd_handle *handle, const char *path)
 {
-	a->path = (struct fathom_fwd_path){handle, path};
-	a->hints.path = &a->path;
-	a->hints.paths = 1;
+	for (uint16_t i = 0; i < a->hints.paths; i++)
+		if (a->path[i].handle == handle || i + 1 == sizeof(a->path) / sizeof(*a->path))
+			return;
+	a->path[a->hints.paths++] = (struct fathom_fwd_path){handle, path};
+	a->hints.path = a->path;
+}
+
+const struct fathom_fwd_handle *asking_from(struct asking *a, const struct place *at)
+{
+	if (a->from_root || !at->from_directory)
+		return NULL;
+	asking_about(a, &at->directory, at->directory_path);
+	return &at->directory;
+}
+
+const char *asking_below(const struct asking *a, const struct place *at)
+{
+	return a->from_root || !at->from_directory ? at->path : at->below;
+}
+
+static bool has_its_name(struct asking *a, const struct place *at)
+{
+	struct fathom_fwd_handle there;
+
+	return !at->from_directory ||
+	       (!fathom_fwd_lookup(a->client, NULL, at->directory_path, FATHOM_FWD_NOFOLLOW, &there,
+				   NULL, &a->hints) &&
+		!memcmp(&there, &at->directory, sizeof(there)));
+}
+
+bool asking_again(struct asking *a, const struct place *at, const struct place *to, int error)
+{
+	bool from_directory = at->from_directory || (to && to->from_directory);
+
+	if (error != EXDEV || a->from_root || !from_directory)
+		return false;
+	a->from_root = true;
+	return has_its_name(a, at) && (!to || has_its_name(a, to));
 }
 
 void asking_makes(struct asking *a, const struct fathom_fwd_striping *striping)

@@ -80,7 +80,14 @@ const struct settings *settings(void);
 struct place {
 	char *given;    /* the program's own text */
 	bool by_handle; /* an empty path: the directory's descriptor itself is meant */
+	bool by_number; /* and it was named as /proc has it: opened, it is opened once more */
 	bool slash;     /* it ends in a slash: a directory is meant */
+	/* It begins in an open directory, which may have another name by now: its handle, its path when it was opened, and the
+	 * path from there. */
+	bool from_directory;
+	struct fathom_fwd_handle directory;
+	char directory_path[PATH_MAX];
+	const char *below;
 	struct fathom_fwd_handle handle;
 	const char *path;    /* from the server's root; "": the root */
 	char text[PATH_MAX]; /* absolute; up to the prefix without . and .. */
@@ -101,8 +108,9 @@ struct asking {
 	struct fathom_fwd *client;
 	struct fathom_fwd_hints hints;
 	struct fathom_fwd_hint hint[2];
-	struct fathom_fwd_path path; /* of the file that it is about */
-	struct file *file;           /* an open one */
+	struct fathom_fwd_path path[3]; /* of the files that it is about */
+	bool from_root; /* paths that begin in open directories are followed from the root all the same */
+	struct file *file; /* an open one */
 	sigset_t signals;
 	int cancel;
 	int before; /* errno */
@@ -114,8 +122,17 @@ void hold_signals(sigset_t *before);
 int asking_begin(struct asking *a, const char *name);
 /* Programs append and also write elsewhere, or cut: the end moves with all of it. */
 void asking_mixed(struct asking *a);
-/* The file that it is about, and where a server that was started anew finds it. */
+/* A read by which the time of reading stays. */
+void asking_quietly(struct asking *a);
+/* A file that it is about, and where a server that was started anew finds it. */
 void asking_about(struct asking *a, const struct fathom_fwd_handle *handle, const char *path);
+/* The call's path begins there; NULL: at the root. */
+const struct fathom_fwd_handle *asking_from(struct asking *a, const struct place *at);
+/* The path from there. */
+const char *asking_below(const struct asking *a, const struct place *at);
+/* The call has ended with EXDEV, as links lead out of an open directory in which a path begins (`to` may be NULL). It is asked
+ * once more, from the root, if these directories have the names that they were opened by. */
+bool asking_again(struct asking *a, const struct place *at, const struct place *to, int error);
 /* The call may make a file, to be striped like that. */
 void asking_makes(struct asking *a, const struct fathom_fwd_striping *striping);
 /* 0, or -1 and errno. Says what programs cannot know: that the server is gone, or does not answer. */

@@ -38,6 +38,12 @@ FRAMES: dict[str, tuple[str, str, dict[str, Any], list[Any], dict[int, bytes], b
     "request-holders": ("request", "holders", {}, [FILE, 7, 8, 8, 2, 4711, 4096, 0], {}, b""),
     "request-awaited": ("request", "awaited", {}, [[(7, 8), (7, 9)]], {}, b""),
     "request-call": ("request", "call", {"flags": 1}, [FILE, b"crc32", 64], {99: b"?"}, b"0+512"),
+    "request-seek": ("request", "seek", {}, [FILE, 4096, 1], {}, b""),
+    "request-allocate": ("request", "allocate", {}, [FILE, 1 | 2, 4096, 1 << 20], {3: b""}, b""),
+    "request-getxattr": ("request", "getxattr", {}, [FILE, b"user.a"], {}, b""),
+    "request-setxattr": ("request", "setxattr", {}, [FILE, b"user.a", 1], {}, b"some"),
+    "request-listxattr": ("request", "listxattr", {}, [FILE], {}, b""),
+    "request-removexattr": ("request", "removexattr", {}, [FILE, b"user.a"], {}, b""),
     "request-record": ("request", "record", {}, [1], {}, b"FATHOM_RUN=/tmp/r.fathom\0\0"),
     "reply-hello": ("reply", "hello", {"seq": 0}, SERVER, {}, b""),
     "reply-auth": ("reply", "auth", {"seq": 0}, SERVER, {2: NONCE}, b""),
@@ -58,6 +64,9 @@ FRAMES: dict[str, tuple[str, str, dict[str, Any], list[Any], dict[int, bytes], b
     "reply-holders": ("reply", "holders", {}, [[(7, 9), (10, 1)]], {}, b""),
     "reply-awaited": ("reply", "awaited", {}, [[(FILE, 7, 9, 8, 1, 4712, 5, 6, 42)]], {}, b""),
     "reply-call": ("reply", "call", {}, [], {}, b"cafe"),
+    "reply-seek": ("reply", "seek", {}, [1 << 33], {}, b""),
+    "reply-getxattr": ("reply", "getxattr", {}, [], {}, b"some"),
+    "reply-listxattr": ("reply", "listxattr", {}, [], {}, b"user.a\0user.b\0"),
     "reply-gaps": ("reply", "gaps", {}, [[(10, 6, 1, 2, 5), (90, 6, 0, 0, 0)]], {}, b""),
 }  # fmt: skip
 

@@ -122,6 +122,30 @@ def test_what_was_reserved_and_never_written_is_a_gap_after_a_kill(tmp_path: Pat
         tiles((store / "log").read_bytes(), [])
 
 
+@pytest.mark.skipif(not shutil.which("strace"), reason="no strace: apt-get install strace")
+def test_a_commit_waits_until_the_journal_has_its_appends(tmp_path: Path) -> None:
+    """Else a kill between the two makes a gap of what was acknowledged."""
+    store, sock = tmp_path / "store", f"{tmp_path}/s"
+    store.mkdir()
+    first = Server(store, "--unix", sock)
+    client = first.client()
+    client.append(client.open("log"), b"first")
+    (journal,) = (store / ".fathom-forward/appends").iterdir()
+    first.stop(signal.SIGKILL)
+    slow = ["-e", "trace=write", "-e", "inject=write:delay_enter=1s", "-P", str(journal)]
+    under = ["strace", "-D", "-f", "-qq", "-o", "/dev/null", *slow]
+    served = Server(store, "--unix", sock, under=under)
+    try:
+        client = served.client()
+        handle, seq = client.open("log"), next(client.seqs)
+        client.send("append", request("append", [handle, 4]) + b"more", seq=seq, flags=NONBLOCKING)
+        assert client.reply(seq)[1][0] == 5
+        assert client.commit(handle, 2) == []
+        assert f"done {client.id} {seq} " in journal.read_text()
+    finally:
+        served.stop(signal.SIGKILL)
+
+
 def test_gaps_outlive_a_restart_and_a_truncation_ends_them(tmp_path: Path) -> None:
     store = tmp_path / "store"
     align = {NUMBERS["hint"]["append_align"]: (512).to_bytes(4, "little")}

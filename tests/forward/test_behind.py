@@ -15,7 +15,7 @@ import fathom
 import pytest
 
 from .client import CREATE, ENGINE, READ, ROOT_HANDLE, WRITE, Client, Refused, Server, server
-from .test_group import Group, Source, check, run
+from .groups import Group, Source, check, run
 from .test_locks import EXCLUSIVE, NONE, WAIT, claim, code
 from .wire import NUMBERS, request
 
@@ -170,7 +170,7 @@ def test_locks_are_those_of_the_server_behind(tmp_path: Path) -> None:
 def test_only_a_server_alone_can_be_a_store(tmp_path: Path) -> None:
     def refused(*options: object) -> str:
         command = [ENGINE, "forward", *map(str, options), "--unix", tmp_path / "x"]
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=300)
         assert ended.returncode != 0
         (line,) = ended.stderr.splitlines()
         return line

@@ -35,6 +35,12 @@ ON_ITS_DIRECTORY: dict[str, list[object]] = {
     "readdir": [SERVERS_ROOT, 0, 4096],
     "getattr": [SERVERS_ROOT],
     "statfs": [SERVERS_ROOT],
+    "seek": [SERVERS_ROOT, 0, 0],
+    "allocate": [SERVERS_ROOT, 0, 0, 4096],
+    "getxattr": [SERVERS_ROOT, b"user.a"],
+    "setxattr": [SERVERS_ROOT, b"user.a", 0],
+    "listxattr": [SERVERS_ROOT],
+    "removexattr": [SERVERS_ROOT, b"user.a"],
 }
 
 

@@ -31,7 +31,7 @@ def place(tmp_path: Path) -> Iterator[Path]:
 def forward(place: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "fathom", "forward", *words], cwd=place, capture_output=True,
-        text=True, timeout=120, check=False,
+        text=True, timeout=300, check=False,
     )  # fmt: skip
 
 
@@ -237,6 +237,7 @@ def test_with_storage_copies_out_and_leaves_the_directory_as_it_was(place: Path)
     assert not list((place / "storage").iterdir())
 
 
+@pytest.mark.full
 def test_with_storage_keeps_what_was_written_too_late(place: Path) -> None:
     """By a process that the program left behind, while files are copied: in the copy it may be missing."""
     late = (

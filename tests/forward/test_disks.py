@@ -7,39 +7,17 @@ import errno
 import os
 import re
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from harness import needs
+from harness.disks import IMAGE, disk
 
 from .client import Refused, Server
 from .test_c_client import DRIVE
 from .wire import NUMBERS
 
-IMAGE = 320 << 20  # mkfs.xfs makes none below 300 MiB
 WRITES, SIZE = 200, 4096
-
-
-@contextmanager
-def disk(kind: str, place: Path, *options: str) -> Iterator[Path]:
-    """A new file system, mounted; skipped where that cannot be."""
-    needs.require([f"mkfs.{kind}", "loop"])
-    image, at = place / "image", place / "store"
-    at.mkdir()
-    with image.open("wb") as file:
-        file.truncate(IMAGE)
-    subprocess.run([f"mkfs.{kind}", "-q", image], check=True, capture_output=True)
-    mount = ["mount", "-o", ",".join(["loop", *options]), "-t", kind, image, at]
-    done = subprocess.run(mount, capture_output=True, text=True, check=False)
-    if "unknown filesystem type" in done.stderr:
-        pytest.skip(f"this kernel has no {kind}")
-    assert done.returncode == 0, done.stderr
-    try:
-        yield at
-    finally:
-        subprocess.run(["umount", at], check=True)
 
 
 @pytest.mark.parametrize("disk_of", [["xfs"], ["btrfs", "nodatacow"], ["btrfs"]])
@@ -77,8 +55,8 @@ def test_what_is_written_without_waiting_is_there(tmp_path: Path, kind: str) -> 
     with disk(kind, tmp_path) as at:
         served = Server(at, "--unix", str(tmp_path / "s"))
         address, local = served.addresses[0], tmp_path / "local"
-        subprocess.run([DRIVE, "fsx", address, local, "300", "5"], check=True, timeout=100)
-        subprocess.run([DRIVE, "pipeline", address, "1000", "6"], check=True, timeout=100)
+        subprocess.run([DRIVE, "fsx", address, local, "300", "5"], check=True, timeout=300)
+        subprocess.run([DRIVE, "pipeline", address, "1000", "6"], check=True, timeout=300)
         assert (at / "fsx").read_bytes() == local.read_bytes()
         fill(at / "filler")
         client = served.client()

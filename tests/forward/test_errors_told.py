@@ -54,7 +54,7 @@ AT_LAST = "fsync EFBIG\nfsync again fine\nclose fine\nother EFBIG\n"
 def run(place: Path, how: str, environment: Mapping[str, str] | None) -> str:
     command = [sys.executable, "-c", PROGRAM, place, how]
     done = subprocess.run(
-        command, capture_output=True, text=True, timeout=60, env=environment, check=False
+        command, capture_output=True, text=True, timeout=300, env=environment, check=False
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

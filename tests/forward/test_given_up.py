@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from .client import CREATE, WRITE, Client, Refused, a_server, eventually, server
-from .test_group import Group, group
+from .groups import Group, group
 from .wire import NUMBERS, request
 
 GIVEN_UP = NUMBERS["reserve"]["given_up"]

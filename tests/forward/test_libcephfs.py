@@ -286,14 +286,14 @@ def test_files_are_laid_out_as_wished(ceph: cephfs.CephFS, tmp_path: Path) -> No
             env = preload_settings(server) | ({"FATHOM_FORWARD_STRIPING": wish} if wish else {})
             subprocess.run(
                 ["cp", paths.BUILD / "kernels/s3d_mpiio_mpich", f"/fwd/{number}"],
-                env=os.environ | env, check=True, timeout=60,
+                env=os.environ | env, check=True, timeout=300,
             )  # fmt: skip
         kernel = paths.BUILD / "kernels/synthetic_mpiio_mpich"
         hints = ["-H", "striping_unit=262144", "-H", "striping_factor=2"]
         subprocess.run(
             [paths.FATHOM, "run", "--no-show", "-o", tmp_path / "r", "--", "mpiexec.mpich", "-n", "4",
              kernel, "-c", "1", *hints, "row", "64", "64", "/fwd"],
-            env=os.environ | preload_settings(server), check=True, timeout=120,
+            env=os.environ | preload_settings(server), check=True, timeout=300,
         )  # fmt: skip
     base = ceph.at / "node0/layouts"
     pool = ceph.layout(base / "0")["pool"]
@@ -351,7 +351,7 @@ def test_a_traced_run_goes_from_the_program_to_the_storage(
         LD_PRELOAD=$LD_PRELOAD:{PRELOAD} cp {tmp_path}/in /fwd/out
         env -u LD_PRELOAD {paths.FATHOM} forward down --at {where}"""
     done = subprocess.run(
-        ["bash", "-ec", steps], capture_output=True, text=True, timeout=120, check=False
+        ["bash", "-ec", steps], capture_output=True, text=True, timeout=300, check=False
     )
     assert done.returncode == 0, done.stderr
     assert (ceph.at / "node0/up/out").read_bytes() == (tmp_path / "in").read_bytes()
@@ -384,7 +384,7 @@ def refused(words: list[str], tmp_path: Path, **env: str) -> str:
     """The one line of a server that does not start."""
     done = subprocess.run(
         [ENGINE, "forward", *words, "--unix", tmp_path / "s"], capture_output=True, text=True,
-        env=os.environ | env, timeout=60, check=False,
+        env=os.environ | env, timeout=300, check=False,
     )  # fmt: skip
     assert done.returncode != 0
     (line,) = done.stderr.splitlines()
@@ -412,7 +412,7 @@ def test_what_cannot_be_is_one_line(tmp_path: Path, words: list[str], message: s
 def test_where_programs_see_a_cephfs_must_be_said(tmp_path: Path) -> None:
     done = subprocess.run(
         [paths.FATHOM, "forward", "up", "--export", "cephfs:/x", "--at", tmp_path / "at"],
-        capture_output=True, text=True, timeout=60, check=False,
+        capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert done.returncode == 2
     assert "server fwd0: mount is missing: the directory below which programs see cephfs:/x" in (

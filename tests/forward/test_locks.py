@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from .client import Client, Refused, Server, eventually, server
-from .test_group import Group, group
+from .groups import Group, group
 from .test_striped import stripes
 from .wire import NUMBERS, request
 

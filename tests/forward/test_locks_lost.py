@@ -97,7 +97,7 @@ def run(seen: Seen, kind: str, role: str, between: Callable[[], None]) -> list[s
     assert program.stdout and program.stdout.readline() == "locked\n"
     seen.restart()
     between()
-    said = program.communicate("\n", timeout=60)[0]
+    said = program.communicate("\n", timeout=300)[0]
     assert program.returncode == 0
     return said.split()
 
@@ -111,7 +111,7 @@ def test_a_holder_whose_lock_is_lost_writes_nothing(seen: Seen, kind: str) -> No
 
     def take_over() -> None:
         other = seen.start(kind, "other")
-        others.append(other.communicate(timeout=60)[0].split())
+        others.append(other.communicate(timeout=300)[0].split())
 
     said = run(seen, kind, "holder", take_over)
     assert others == [["fine", "fine"]]
@@ -128,7 +128,7 @@ def test_what_is_under_way_is_not_done_without_its_lock(seen: Seen, kind: str) -
     program.stdin.flush()
     time.sleep(0.3)  # it writes meanwhile, or it finds the server gone: it fails either way
     seen.restart()
-    assert program.communicate(timeout=60)[0].split()[:2] == ["EIO", "EIO"]
+    assert program.communicate(timeout=300)[0].split()[:2] == ["EIO", "EIO"]
     assert (seen.server.export / "f").read_bytes() == b"holder"
 
 

@@ -29,7 +29,7 @@ def launched(mpi: str, place: Path, name: str = "views") -> list[str]:
 def direct(mpi: str, place: Path) -> bytes:
     place.mkdir()
     subprocess.run(
-        launched(mpi, place), check=True, capture_output=True, timeout=100,
+        launched(mpi, place), check=True, capture_output=True, timeout=300,
         env=os.environ | STACK_ENV,
     )  # fmt: skip
     return (place / "f").read_bytes()
@@ -46,6 +46,7 @@ def served(mpi: str, at: Path, *options: str, name: str = "views") -> dict[str, 
     return {row["op"]: row["n"] for row in rows}
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("mpi", ["mpich", "ompio", "romio321"])
 def test_an_access_is_one_request_and_a_collective_open_one_look_up(
     tmp_path: Path, mpi: str
@@ -65,6 +66,7 @@ def test_ranks_of_another_server_look_the_file_up_there(tmp_path: Path) -> None:
     assert asked["open"] == 1 + RANKS // 2
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("mpi", "level", "name"),
     [

@@ -210,7 +210,7 @@ def test_a_server_that_is_somebody_else_gets_nothing(at: Path) -> None:
     address = f"tcp:127.0.0.1:{listener.getsockname()[1]}"
     done = subprocess.run(
         [DRIVE, "names", address], env=os.environ | {"MUNGE": str(at)}, capture_output=True,
-        text=True, check=False, timeout=60,
+        text=True, check=False, timeout=300,
     )  # fmt: skip
     thread.join()
     assert done.returncode == 3 and "munge: a credential for another connection" in done.stdout

@@ -94,7 +94,7 @@ def test_a_client_finds_the_server_that_comes_after_a_killed_one(
         assert program.stdout and program.stdout.readline() == "accepted\n"
         first.end(signal.SIGKILL)
     with server(tmp_path, *options):
-        output, _ = program.communicate("go\n", timeout=60)
+        output, _ = program.communicate("go\n", timeout=300)
     assert program.returncode == 0
     assert "lost" in output and "5 bytes at 100" in output
 
@@ -139,7 +139,7 @@ def test_what_is_wrong_is_one_line(tmp_path: Path, token: Path) -> None:
     ):
         done = subprocess.run(
             [DRIVE, "names", address], env=os.environ | environment | {"TOKEN": str(token)},
-            capture_output=True, text=True, check=False, timeout=60,
+            capture_output=True, text=True, check=False, timeout=300,
         )  # fmt: skip
         assert done.returncode == 3 and message in done.stdout, done.stdout + done.stderr
     for options, environment, message in (
@@ -149,7 +149,7 @@ def test_what_is_wrong_is_one_line(tmp_path: Path, token: Path) -> None:
     ):
         done = subprocess.run(
             [ENGINE, "forward", tmp_path, *options], env=os.environ | environment,
-            capture_output=True, text=True, check=False, timeout=60,
+            capture_output=True, text=True, check=False, timeout=300,
         )  # fmt: skip
         assert done.returncode and message in done.stderr and done.stderr.count("\n") == 1
 

@@ -76,7 +76,7 @@ def test_a_directory_below_may_have_that_name(served: Server) -> None:
 def start(export: Path, *options: str | Path) -> subprocess.CompletedProcess[str]:
     """A server that is to refuse."""
     command = [ENGINE, "forward", export, *options]
-    return subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
 
 
 def test_a_second_server_of_a_directory_does_not_start(tmp_path: Path) -> None:

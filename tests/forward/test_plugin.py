@@ -135,7 +135,7 @@ def test_the_c_client_calls_once_whatever_happens_to_the_connection(
     with server(tmp_path, "--plugin", str(compiled(tmp_path, EXAMPLE))) as served:
         where = f"fault:{fault}:{served.addresses[0]}" if fault else served.addresses[0]
         done = subprocess.run(
-            [DRIVE, "calls", where, "40"], capture_output=True, text=True, timeout=120, check=False
+            [DRIVE, "calls", where, "40"], capture_output=True, text=True, timeout=300, check=False
         )
         assert done.returncode == 0, done.stdout[-500:] + done.stderr[-2000:]
         unknown, wrong = done.stdout.splitlines()

@@ -59,7 +59,7 @@ class Skin:
         self, *command: str | Path, text: str = "", **more: str
     ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            command, input=text, capture_output=True, text=True, timeout=30,
+            command, input=text, capture_output=True, text=True, timeout=100,
             env=self.environment(**more), check=False,
         )  # fmt: skip
 
@@ -67,7 +67,7 @@ class Skin:
         """What the script prints in a local directory, which it also must in the forwarded one."""
         words = ["bash", "-euo", "pipefail", "-c", script, "bash"]
         local = subprocess.run(
-            [*words, self.local], capture_output=True, text=True, timeout=60, check=False
+            [*words, self.local], capture_output=True, text=True, timeout=300, check=False
         )
         assert local.returncode == 0, local.stderr
         ours = self.run(*words, self.prefix)
@@ -216,6 +216,7 @@ def test_what_is_not_done_is_refused_by_name(skin: Skin) -> None:
     assert "mkfifo" in lines[1] and "ENOTSUP" in lines[1]
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
 def test_a_server_that_is_gone_is_an_error_and_no_hang(skin: Skin, how: signal.Signals) -> None:
     code = (
@@ -231,7 +232,7 @@ def test_a_server_that_is_gone_is_an_error_and_no_hang(skin: Skin, how: signal.S
     )  # fmt: skip
     assert program.stdout and program.stdout.readline() == "go\n"
     skin.server.process.send_signal(how)
-    output, stderr = program.communicate("\n", timeout=120)
+    output, stderr = program.communicate("\n", timeout=300)
     assert len(output.split()) == 3 and "written" not in output
     ours = [line for line in stderr.splitlines() if line.startswith("fathom forward:")]
     assert 1 <= len(ours) <= 2 and skin.server.address in ours[0]
@@ -306,6 +307,7 @@ def asked(skin: Skin, run: str, sql: str) -> list[list[object]]:
 KERNELS = {"s3d_mpiio": "8 8 8 2 2 1", "flash_hdf5": "-b 4 -x 8"}
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("way", ["collective", "independent"])
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("mpi", LAUNCH)
@@ -328,6 +330,7 @@ def test_kernels_write_the_same_files(skin: Skin, mpi: str, kernel: str, way: st
         assert same_but_times((skin.local / name).read_bytes(), (skin.export / name).read_bytes())
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("name", ["strided", "strided_fortran"])
 @pytest.mark.parametrize(
     ("mpi", "way", "level"),
@@ -348,7 +351,7 @@ def run_strided(skin: Skin, mpi: str, level: str, name: str) -> None:
     ours = [f"{k}={v}" for k, v in skin.environment().items() if k.startswith(("LD_P", "FATHOM"))]
     for more, place in (([], skin.local), (ours, skin.prefix)):
         done = subprocess.run(
-            [*command, *more, program, place / "f"], capture_output=True, text=True, timeout=100,
+            [*command, *more, program, place / "f"], capture_output=True, text=True, timeout=300,
             env=os.environ | STACK_ENV, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr[-2000:]
@@ -395,7 +398,7 @@ for unlock in (fcntl.lockf, fcntl.flock):
     assert running.stdout and running.stdout.readline() == "locked\n"
     skin.server.end(signal.SIGKILL)
     skin.server = Server(skin.export.parent)
-    outputs = running.communicate("go on\n", timeout=60)
+    outputs = running.communicate("go on\n", timeout=300)
     assert (running.returncode, outputs[0]) == (0, "ENOLCK\nENOLCK\n"), outputs
     assert "the locks of f were lost" in outputs[1]
 
@@ -498,3 +501,28 @@ def test_a_process_that_drops_its_user_has_that_users_rights(skin: Skin) -> None
     done = skin.run(sys.executable, "-c", DROPS, skin.prefix)
     assert done.stdout == "EACCES\n" * 3, done.stderr
     assert not (skin.export / "g").exists()
+
+
+def test_an_open_directory_outlives_the_server(skin: Skin) -> None:
+    (skin.export / "d").mkdir()
+    (skin.export / "d/f").write_text("text")
+    program = """
+import os, sys
+os.chdir(sys.argv[1] + "/d")
+there = os.open(".", os.O_RDONLY)
+print(open("f").read(), flush=True)
+input()
+print(os.stat("f", dir_fd=there).st_size, open("f").read(), sorted(os.listdir(there)))
+os.mkdir("x", dir_fd=there); os.rename("f", "x/g", src_dir_fd=there, dst_dir_fd=there); os.symlink("x/g", "l")
+print(open("l").read(), os.getcwd() == sys.argv[1] + "/d")
+"""
+    words = [sys.executable, "-c", program, str(skin.prefix)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    running = subprocess.Popen(words, env=skin.environment(), **pipes)
+    assert running.stdout
+    assert running.stdout.readline() == "text\n"
+    skin.server.end(signal.SIGKILL)
+    skin.server = Server(skin.local.parent)
+    output, _ = running.communicate("\n", timeout=300)
+    assert output.splitlines() == ["4 text ['f']", "text True"]
+    assert (skin.export / "d/x/g").read_text() == "text"

@@ -75,17 +75,17 @@ class Place:
         return self.at.enter_context(damaged(self.front, place, self.way.permille))[0]
 
 
-def api(place: Place, steps: int) -> None:
+def api(place: Place, steps: int, seed: int = 5) -> None:
     """The C client, each write at a random level; its own transport does the damage, and other orders."""
     address = place.front
     if place.way.permille:
         kinds = [f"{kind}={permille}" for kind, permille in place.way.permille.items()]
         address = f"fault:{','.join(['7', *kinds, REORDER])}:{address}"
     environment = {"TIMEOUT": "60000"} | ({"TOKEN": str(place.token)} if place.way.tcp else {})
-    run([DRIVE, "fsx", address, place.local, str(steps), "5"], steps, environment)
+    run([DRIVE, "fsx", address, place.local, str(steps), str(seed)], steps, environment)
 
 
-def preload(place: Place, steps: int) -> None:
+def preload(place: Place, steps: int, seed: int = 3) -> None:
     """A program that knows nothing of it."""
     prefix = place.tmp / "fwd"
     environment = {
@@ -96,11 +96,11 @@ def preload(place: Place, steps: int) -> None:
         "FATHOM_FORWARD_DURABILITY": place.way.level,
         "FATHOM_FORWARD_TIMEOUT": "60",
     }
-    twins = [PROGRAMS / "preload_twins", prefix / "fsx", place.local, str(steps), "3"]
+    twins = [PROGRAMS / "preload_twins", prefix / "fsx", place.local, str(steps), str(seed)]
     run(twins, steps, environment)
 
 
-def fuse(place: Place, steps: int) -> None:
+def fuse(place: Place, steps: int, seed: int = 6) -> None:
     """The same program without libc.so, on a mount."""
     if not MOUNTER.exists():
         pytest.skip("built without libfuse 3: make build")
@@ -109,7 +109,7 @@ def fuse(place: Place, steps: int) -> None:
     options += ["--token", str(place.token)] if place.way.tcp else []
     mounted = Mounted(place.tmp / "mounted", place.address(), *options)
     try:
-        twins = [PROGRAMS / "static_twins", mounted.at / "fsx", place.local, str(steps), "6"]
+        twins = [PROGRAMS / "static_twins", mounted.at / "fsx", place.local, str(steps), str(seed)]
         run(twins, steps, {})
     finally:
         assert mounted.end() == 0
@@ -118,7 +118,7 @@ def fuse(place: Place, steps: int) -> None:
 def run(command: Sequence[str | Path], steps: int, environment: Mapping[str, str]) -> None:
     """Ends well; what it says is pytest's to show."""
     subprocess.run(
-        command, check=True, timeout=60 + steps / 50, cwd=ROOT, env=os.environ | environment
+        command, check=True, timeout=300 + steps / 50, cwd=ROOT, env=os.environ | environment
     )
 
 

@@ -27,7 +27,7 @@ def test_a_kernel_through_two_servers_leaves_the_files_of_a_direct_run(tmp_path:
     launched = ["mpiexec.mpich", "-n", "4", kernel, *S3D]
     for name in ("direct", "served"):
         (tmp_path / name).mkdir()
-    subprocess.run([*launched, tmp_path / "direct"], check=True, capture_output=True, timeout=120)
+    subprocess.run([*launched, tmp_path / "direct"], check=True, capture_output=True, timeout=300)
     options = ["--forward=2", "--forward-path", tmp_path / "served"]
     done = traced(tmp_path, *options, "--", *launched, tmp_path / "served")
     assert done.returncode == 0, done.stderr
@@ -63,7 +63,7 @@ def test_a_kernel_through_four_servers_that_stripe_leaves_the_files_of_a_direct_
         launched += [paths.BUILD / "kernels/flash_hdf5_mpich", "-b", "4"]
     for name in ("direct", "served", "storage"):
         (tmp_path / name).mkdir()
-    subprocess.run([*launched, tmp_path / "direct"], check=True, capture_output=True, timeout=120)
+    subprocess.run([*launched, tmp_path / "direct"], check=True, capture_output=True, timeout=300)
     options = ["--forward=4", "--forward-path", tmp_path / "served"]
     options += ["--forward-storage", tmp_path / "storage", "--"]
     done = traced(tmp_path, *options, *launched, tmp_path / "served")

@@ -550,7 +550,7 @@ def test_only_a_socket_gives_way(tmp_path: Path) -> None:
     place.write_text("precious")
     words = [str(ENGINE), "forward", str(tmp_path / "export"), "--unix", str(place)]
     for what in ("file", "link"):
-        done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
         assert done.returncode != 0, what
         assert done.stderr == f"fathom-engine: --unix {place}: there is a file that is no socket\n"
         assert place.read_text() == "precious"

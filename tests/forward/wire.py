@@ -26,6 +26,7 @@ REQUEST = {
     "read": "he", "write": "he", "append": "hQ", "commit": "hB", "gaps": "hQ",
     "lock": "h" + CLAIM, "unlock": "h" + CLAIM, "locked": "h" + CLAIM, "reserve": "hIQ[QQQI][QQQQI]",
     "holders": "h" + CLAIM, "awaited": "[QQ]", "call": "htI",
+    "seek": "hQB", "allocate": "hIQQ", "getxattr": "ht", "setxattr": "htI", "listxattr": "h", "removexattr": "ht",
 }  # fmt: skip
 REPLY = {
     "hello": SESSION, "auth": SESSION, "ping": "", "status": "", "munge": SESSION + "t", "record": "Bt",
@@ -35,6 +36,7 @@ REPLY = {
     "read": "n", "write": "QB", "append": "QB", "commit": "[hQQQI]", "gaps": "[QQQQI]",
     "lock": "", "unlock": "", "locked": CLAIM, "reserve": "n",
     "holders": "[QQ]", "awaited": "[h" + CLAIM + "Q]", "call": "",
+    "seek": "Q", "allocate": "", "getxattr": "", "setxattr": "", "listxattr": "", "removexattr": "",
 }  # fmt: skip
 FAILURE = "QQt"
 

@@ -9,7 +9,7 @@
 
 enum {
 	FRAME_ROOM = FWD_FRAME_HEADER + 4096,
-	GOLDENS = 48, /* in forward/golden */
+	GOLDENS = 57, /* in forward/golden */
 };
 
 static const uint64_t client = 0x0123456789abcdef;
@@ -172,6 +172,18 @@ static void requests_of_data(void)
 	w = (struct writer){b, b + sizeof(b), false};
 	put_call(&w, &file, "crc32", 64);
 	check_request("request-call", FWD_OP_CALL, summed, &w, b, &question, 1, "0+512");
+	w = (struct writer){b, b + sizeof(b), false};
+	put_seek(&w, &file, 4096, FATHOM_FWD_HOLE);
+	check_request("request-seek", FWD_OP_SEEK, seq, &w, b, NULL, 0, "");
+	w = (struct writer){b, b + sizeof(b), false};
+	put_allocate(&w, &file, FATHOM_FWD_KEEP_SIZE | FATHOM_FWD_PUNCH_HOLE, 4096, 1 << 20);
+	check_request("request-allocate", FWD_OP_ALLOCATE, seq, &w, b, appends + 1, 1, "");
+	w = (struct writer){b, b + sizeof(b), false};
+	put_setxattr(&w, &file, "user.a", FATHOM_FWD_XATTR_CREATE);
+	check_request("request-setxattr", FWD_OP_SETXATTR, seq, &w, b, NULL, 0, "some");
+	w = (struct writer){b, b + sizeof(b), false};
+	put_path(&w, &file, "user.a");
+	check_request("request-getxattr", FWD_OP_GETXATTR, seq, &w, b, NULL, 0, "");
 }
 
 static void replies_of_names(void)

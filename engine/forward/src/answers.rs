@@ -14,7 +14,7 @@ use crate::queue::Key;
 use crate::receiving::deadline;
 use crate::server::Server;
 use crate::traced::{name_of, record};
-use crate::trouble::errno_text;
+use crate::trouble::{Trouble, errno_text};
 
 /// Why a connection is ended.
 pub struct Refusal {
@@ -56,6 +56,15 @@ impl Server {
 		reply.put(&mut frame, &Hints::default());
 		frame.extend(data);
 		self.answer_frame(key, flags, frame, held);
+	}
+
+	/// It is known what the answer is, or why there is none.
+	pub fn answer_with_data(&mut self, key: Key, answer: Result<(Reply, Vec<u8>), Trouble>) {
+		self.leave_queue(key);
+		match answer {
+			Ok((reply, data)) => self.answer(key, 0, &reply, &data, 0),
+			Err(trouble) => self.fail_with(key, trouble.status(), (0, 0), &trouble.why),
+		}
 	}
 
 	/// The same with the reply in its frame.
@@ -207,5 +216,8 @@ pub fn changes(op: u16) -> bool {
 			| op::READ
 			| op::GAPS
 			| op::LOCKED
+			| op::SEEK
+			| op::GETXATTR
+			| op::LISTXATTR
 	)
 }

@@ -191,7 +191,8 @@ impl Server {
 			}
 		}
 		for key in written {
-			self.end_write(key, offsets.as_ref().err());
+			self.end_write(key, offsets.as_ref().err()); // what failed is kept before a commit can go on
+			self.leave_queue_of(handle, key);
 		}
 		self.exchange_with_owner(handle);
 		self.leave_end(handle);

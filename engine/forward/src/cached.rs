@@ -83,7 +83,7 @@ impl Server {
 	) {
 		let Some(pending) = self.pending(key) else { return };
 		let (handle, resizes) = match &pending.request {
-			Request::SetAttr { handle, .. } => (*handle, true),
+			Request::SetAttr { handle, .. } | Request::Allocate { handle, .. } => (*handle, true),
 			Request::Open { flags, .. } => (pending.handle, flags & open::TRUNCATE != 0),
 			_ => return,
 		};

@@ -521,7 +521,10 @@ fn changes(wanted: &SetAttr) -> (Stat, i32) {
 		(set::ATIME_NOW, setattr::ATIME | setattr::ATIME_NOW),
 		(set::MTIME_NOW, setattr::MTIME | setattr::MTIME_NOW),
 	];
-	let selected = masks.into_iter().filter(|(which, _)| wanted.which & which != 0);
+	// a number that is none stays as it is
+	let stays = |number: u32, which| if number == u32::MAX { which } else { 0 };
+	let which = wanted.which & !stays(wanted.uid, set::UID) & !stays(wanted.gid, set::GID);
+	let selected = masks.into_iter().filter(|(bit, _)| which & bit != 0);
 	(stat, selected.fold(0, |mask, (_, bit)| mask | bit))
 }
 

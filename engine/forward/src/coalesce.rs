@@ -49,8 +49,8 @@ impl Server {
 			_ => return Err(Errno::OPNOTSUPP),
 		};
 		let striped = matches!(*self.object(key, dir)?, Object::Striped(_));
-		// one of many makes a file; and each open that other servers are asked for is released there
-		let alone = flags & open::EXCLUSIVE != 0 || striped;
+		// each makes a file of its own; and each open that other servers are asked for is released there
+		let alone = flags & (open::EXCLUSIVE | open::TMPFILE) != 0 || striped;
 		let alone = Some(key).filter(|_| op == op::OPEN && alone);
 		let hints = self.pending(key).map(|pending| &pending.hints);
 		let striping = hints.map(Striping::wished).unwrap_or_default();
@@ -72,7 +72,8 @@ impl Server {
 			return self.finish_coalesced(question, Err(Errno::STALE.into()));
 		};
 		let handle = question.dir;
-		let exclusive = question.op == op::OPEN && question.flags & open::EXCLUSIVE != 0;
+		let exclusive = question.op == op::OPEN
+			&& question.flags & (open::EXCLUSIVE | open::TMPFILE) == open::EXCLUSIVE;
 		let intent = question.alone.filter(|_| exclusive).and_then(|key| self.intent(key));
 		let work = move |store: &Store| {
 			let resolution = match intent {

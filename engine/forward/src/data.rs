@@ -82,6 +82,11 @@ impl Server {
 	/// A request leaves its file's order; who waited for it goes on.
 	pub fn leave_queue(&mut self, key: Key) {
 		let Some(handle) = self.pending(key).map(|pending| pending.handle) else { return };
+		self.leave_queue_of(handle, key);
+	}
+
+	/// The same of a request that may be answered by now.
+	pub fn leave_queue_of(&mut self, handle: Handle, key: Key) {
 		let left = self.files.get(&handle).map(|file| file.queue.finish(key)).unwrap_or_default();
 		left.into_iter().for_each(|piece| self.free(piece.key.0, piece.held));
 		self.pump(handle);
@@ -136,7 +141,7 @@ impl Server {
 				self.fail_with(key, trouble.status(), (0, 0), &trouble.why);
 			}
 			Done::FoundAgain(key, again, waiting) => self.found_again(key, again, *waiting),
-			Done::Called(key, answer) => self.called(key, answer),
+			Done::WithData(key, answer) => self.answer_with_data(key, answer),
 			Done::Released => {}
 			Done::CredentialChecked(connection, header, own_credential) => {
 				self.credential_checked(connection, &header, own_credential)

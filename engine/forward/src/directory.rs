@@ -5,9 +5,11 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 use fathom_record::Access;
-use fathom_wire::number::{open, rename};
+use fathom_wire::number::{allocate, limit, open, rename, seek};
 use fathom_wire::{Attr, Entry, Handle, Reply, SetAttr, Text};
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags};
+use rustix::fs::{
+	AtFlags, FallocateFlags, FileType, Mode, OFlags, RenameFlags, SeekFrom, XattrFlags,
+};
 use rustix::io::{Errno, ReadWriteFlags};
 
 use crate::accesses::Accesses;
@@ -15,7 +17,7 @@ use crate::journal::{JOURNALS, own_directory};
 pub use crate::object::Object;
 use crate::object::{
 	CLOSED, IOV_MAX, beneath, beneath_name, change, find, list, open_flags, parent, proc_path,
-	read_all, sync, write_all,
+	read_all, read_from, sync, write_all,
 };
 use crate::probe_backoff::ProbeBackoff;
 use crate::removed::Removed;
@@ -161,6 +163,9 @@ impl Directory {
 		mode: u32,
 	) -> Result<(Object, Attr, bool)> {
 		let wanted = open_flags(flags);
+		if flags & open::TMPFILE != 0 {
+			return self.make_nameless(dir, path, flags, mode);
+		}
 		if path.0.is_empty() {
 			self.accesses.pass(0, 0);
 			let again = wanted & !OFlags::NOFOLLOW; // of a name that is the kernel's
@@ -179,13 +184,58 @@ impl Directory {
 			}
 			self.accesses.pass(0, 0);
 			match beneath(dir, path, wanted, Mode::empty()) {
-				// removed by another meanwhile: made anew
-				Err(Errno::NOENT) if flags & open::CREATE != 0 => {}
+				// removed by another meanwhile, or a link that leads to nothing yet
+				Err(Errno::NOENT) if flags & open::CREATE != 0 => {
+					if let Some(made) = self.create_through_link(dir, path, flags, mode)? {
+						return Ok(made);
+					}
+				}
 				Err(error) => return Err(error),
 				Ok(file) => return self.opened(dir, path, file, flags, false),
 			}
 		}
 		Err(Errno::NOENT)
+	}
+
+	/// A file without a name in a directory; *exclusive*: it gets none later.
+	fn make_nameless(
+		&self,
+		dir: &Object,
+		path: &Text,
+		flags: u32,
+		mode: u32,
+	) -> Result<(Object, Attr, bool)> {
+		self.accesses.pass(1, 0);
+		let exclusive = flags & open::EXCLUSIVE != 0;
+		let exclusive = if exclusive { OFlags::EXCL } else { OFlags::empty() };
+		let how = open_flags(flags) | OFlags::TMPFILE | exclusive;
+		let file = beneath(dir, path, how, Mode::from_raw_mode(mode & 0o7777))?;
+		let (object, attr, _) = self.opened(dir, path, file, flags, false)?;
+		self.removed.note_nameless(&object);
+		Ok((object, attr, true))
+	}
+
+	/// A symbolic link's target is made, as open does; None: the name is no link.
+	fn create_through_link(
+		&self,
+		dir: &Object,
+		path: &Text,
+		flags: u32,
+		mode: u32,
+	) -> Result<Option<(Object, Attr, bool)>> {
+		match find(dir, path, true) {
+			Ok((object, _)) if object.is_link()? => {}
+			Err(error) if error != Errno::NOENT => return Err(error),
+			_ => return Ok(None),
+		}
+		let mode = Mode::from_raw_mode(mode & 0o7777);
+		let file = beneath(dir, path, open_flags(flags) | OFlags::CREATE, mode)?;
+		let (object, attr, _) = self.opened(dir, path, file, flags, false)?;
+		let directory = directory_of(&object)?;
+		if let Ok(mut created_in) = object.created_in.lock() {
+			*created_in = directory.map(Into::into);
+		}
+		Ok(Some((object, attr, false)))
 	}
 
 	fn opened(
@@ -198,7 +248,11 @@ impl Directory {
 	) -> Result<(Object, Attr, bool)> {
 		let place = rustix::fs::open(proc_path(&file), OFlags::PATH | CLOSED, Mode::empty())?;
 		let (object, attr) = Object::of(place)?;
-		let slot = if flags & open::WRITE != 0 { &object.writing } else { &object.reading };
+		let slot = match flags & (open::WRITE | open::NOATIME) {
+			0 => &object.reading,
+			open::NOATIME => &object.quiet,
+			_ => &object.writing,
+		};
 		let _ = slot.set(file.into());
 		if created {
 			let (parent, _) = parent(dir, path)?;
@@ -337,6 +391,69 @@ impl Directory {
 		})
 	}
 
+	pub fn read_quietly(&self, object: &Object, into: &mut [u8], offset: u64) -> Result<usize> {
+		self.accesses.transfer(Access::Pread, object.place(), (into.len(), offset), || {
+			match self.data {
+				Data::Files => read_from(object.quiet()?, into, offset),
+				Data::Nothing => Ok(0),
+			}
+		})
+	}
+
+	/// Where the next data or hole is.
+	pub fn seek(&self, object: &Object, offset: u64, what: u8) -> Result<u64> {
+		let offset = i64::try_from(offset).map_err(|_| Errno::NXIO)? as u64;
+		let whence = match what {
+			seek::DATA => SeekFrom::Data(offset),
+			seek::HOLE => SeekFrom::Hole(offset),
+			_ => return Err(Errno::INVAL),
+		};
+		self.accesses
+			.access(Access::Stat, object.place(), 0, || rustix::fs::seek(object.reading()?, whence))
+	}
+
+	/// As fallocate, in ways that may be repeated: what shifts bytes may not.
+	pub fn allocate(&self, object: &Object, mode: u32, (offset, length): (u64, u64)) -> Result<()> {
+		let known = allocate::KEEP_SIZE | allocate::PUNCH_HOLE | allocate::ZERO_RANGE;
+		if mode & !known != 0 {
+			return Err(Errno::OPNOTSUPP);
+		}
+		let mode = FallocateFlags::from_bits_retain(mode);
+		self.accesses.access(Access::SetAttr, object.place(), 0, || match self.data {
+			Data::Files => rustix::fs::fallocate(object.writing()?, mode, offset, length),
+			Data::Nothing => Ok(()),
+		})
+	}
+
+	pub fn get_xattr(&self, object: &Object, name: &Text) -> Result<Vec<u8>> {
+		self.accesses.access(Access::Stat, object.place(), 0, || {
+			let path = xattr_path(object)?.ok_or(Errno::NODATA)?;
+			xattr_bytes(|room| rustix::fs::getxattr(&path, &name.0[..], room))
+		})
+	}
+
+	pub fn list_xattr(&self, object: &Object) -> Result<Vec<u8>> {
+		self.accesses.access(Access::Stat, object.place(), 0, || match xattr_path(object)? {
+			Some(path) => xattr_bytes(|room| rustix::fs::listxattr(&path, room)),
+			None => Ok(Vec::new()),
+		})
+	}
+
+	pub fn set_xattr(&self, object: &Object, name: &Text, value: &[u8], flags: u32) -> Result<()> {
+		let flags = XattrFlags::from_bits(flags).ok_or(Errno::INVAL)?;
+		self.accesses.access(Access::SetAttr, object.place(), 0, || {
+			let path = xattr_path(object)?.ok_or(Errno::PERM)?;
+			rustix::fs::setxattr(path, &name.0[..], value, flags)
+		})
+	}
+
+	pub fn remove_xattr(&self, object: &Object, name: &Text) -> Result<()> {
+		self.accesses.access(Access::SetAttr, object.place(), 0, || {
+			let path = xattr_path(object)?.ok_or(Errno::PERM)?;
+			rustix::fs::removexattr(path, &name.0[..])
+		})
+	}
+
 	/// The file's attributes can be had without waiting.
 	pub fn is_quick(&self, object: &Object) -> bool {
 		self.accesses.throttle.is_none()
@@ -434,6 +551,31 @@ impl Directory {
 /// A part of the path is the name of the server's own directory.
 fn names_own(path: &[u8]) -> bool {
 	path.windows(JOURNALS.len()).any(|part| part == JOURNALS.as_bytes())
+}
+
+/// The directory in which a file has just been made, by the name that the kernel has for it; None: it is gone, and has no name
+/// that is to last.
+fn directory_of(object: &Object) -> Result<Option<OwnedFd>> {
+	let name = rustix::fs::readlink(proc_path(&object.place), Vec::new())?.into_bytes();
+	let Some(end) = name.iter().rposition(|byte| *byte == b'/') else { return Ok(None) };
+	let flags = OFlags::PATH | OFlags::DIRECTORY | CLOSED;
+	match rustix::fs::open(&name[..end.max(1)], flags, Mode::empty()) {
+		Err(Errno::NOENT) => Ok(None),
+		opened => opened.map(Some),
+	}
+}
+
+/// A name by which the kernel takes extended attributes of an open file. None: a symbolic link, which has none of users.
+fn xattr_path(object: &Object) -> Result<Option<String>> {
+	Ok(if object.is_link()? { None } else { Some(proc_path(&object.place)) })
+}
+
+/// What the kernel writes into the room that it is given.
+fn xattr_bytes(mut ask: impl FnMut(&mut [u8]) -> Result<usize>) -> Result<Vec<u8>> {
+	let mut bytes = vec![0; limit::XATTR as usize];
+	let length = ask(&mut bytes)?;
+	bytes.truncate(length);
+	Ok(bytes)
 }
 
 fn nearness(place: &OwnedFd) -> Result<Nearness> {

@@ -35,8 +35,8 @@ pub enum Done {
 	Journaled(Handle, Vec<Served>, Result<(), Errno>),
 	/// What another server answered.
 	Asked(Asker, Result<Answer, Trouble>),
-	/// What an operation of a plug-in answered.
-	Called(Key, Result<Vec<u8>, Trouble>),
+	/// An answer with data behind it.
+	WithData(Key, Result<(Reply, Vec<u8>), Trouble>),
 	/// What another server answered about a lock that a client wants.
 	Relayed(Key, Handle, u64, Result<Reply, Trouble>),
 	/// A wait for a lock was followed.

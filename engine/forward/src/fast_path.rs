@@ -26,7 +26,9 @@ impl Server {
 			Request::Write { handle, extents } if !hints.has(hint::DROP_IO) => {
 				self.write_fast(number, *handle, extents, data)
 			}
-			Request::Read { handle, extents } => self.read_fast(number, *handle, extents),
+			Request::Read { handle, extents } if !hints.has(hint::NOATIME) => {
+				self.read_fast(number, *handle, extents)
+			}
 			Request::GetAttr { handle } => self.attr_fast(*handle),
 			_ => None,
 		};

@@ -66,6 +66,7 @@ mod trouble;
 mod upstream_store;
 mod workers;
 mod writes;
+mod xattrs;
 
 use std::fmt;
 use std::path::PathBuf;

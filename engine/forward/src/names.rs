@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fathom_wire::number::{flag, open, rename, set};
+use fathom_wire::number::{allocate, flag, open, rename, set};
 use fathom_wire::{Attr, Handle, Reply, Request, Text};
 use rustix::io::Errno;
 
@@ -24,7 +24,18 @@ impl Server {
 			Request::Append { handle, length } => self.begin_append(key, handle, length, data),
 			Request::Read { handle, extents } => self.begin_read(key, handle, extents),
 			Request::Commit { handle, level } => self.begin_commit(key, handle, level),
-			Request::GetAttr { handle } => self.enqueue_whole(key, handle),
+			Request::GetAttr { handle } | Request::Seek { handle, .. } => {
+				self.enqueue_whole(key, handle)
+			}
+			Request::Allocate { handle, mode, offset, length } => {
+				let grows = mode & allocate::KEEP_SIZE == 0;
+				let end = if grows { offset.saturating_add(length) } else { 0 };
+				self.may_write(key, handle, end).and_then(|()| self.enqueue_whole(key, handle))
+			}
+			Request::GetXattr { handle, .. }
+			| Request::SetXattr { handle, .. }
+			| Request::ListXattr { handle }
+			| Request::RemoveXattr { handle, .. } => self.begin_xattr(key, handle, request, &data),
 			Request::SetAttr { handle, ref set } => {
 				let resized = set.which & set::SIZE != 0;
 				self.may_resize(key, handle, resized).and_then(|()| self.enqueue_whole(key, handle))
@@ -114,6 +125,12 @@ impl Server {
 			}
 			Request::SetAttr { set, .. } => self.give(key, move |store| {
 				store.set_attr(&object, &set, false).map(|attr| Reply::SetAttr { attr })
+			}),
+			Request::Seek { offset, what, .. } => self.give(key, move |store| {
+				store.seek(&object, offset, what).map(|offset| Reply::Seek { offset })
+			}),
+			Request::Allocate { mode, offset, length, .. } => self.give(key, move |store| {
+				store.allocate(&object, mode, (offset, length)).map(|()| Reply::Allocate {})
 			}),
 			Request::Call { .. } => self.run_call(key, Some(object)),
 			Request::Lookup { .. } | Request::Open { .. } if self.awaits_writes(key) => {

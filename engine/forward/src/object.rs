@@ -68,6 +68,8 @@ pub struct Object {
 	/// Opened with O_PATH: it is the file itself, whatever becomes of its names.
 	pub place: Counted,
 	pub reading: OnceLock<Counted>,
+	/// The same, by which the time of reading stays.
+	pub quiet: OnceLock<Counted>,
 	pub writing: OnceLock<Counted>,
 	/// The directory in which it was made, to be synced with it once.
 	pub created_in: Mutex<Option<Counted>>,
@@ -95,6 +97,7 @@ impl Object {
 			handle: Handle(handle),
 			place: place.into(),
 			reading: OnceLock::new(),
+			quiet: OnceLock::new(),
 			writing: OnceLock::new(),
 			created_in: Mutex::new(None),
 		};
@@ -140,6 +143,10 @@ impl Object {
 
 	pub fn reading(&self) -> Result<&OwnedFd> {
 		reopened(&self.reading, &self.place, OFlags::RDONLY)
+	}
+
+	pub fn quiet(&self) -> Result<&OwnedFd> {
+		reopened(&self.quiet, &self.place, OFlags::RDONLY | OFlags::NOATIME)
 	}
 
 	pub fn writing(&self) -> Result<&OwnedFd> {
@@ -209,6 +216,9 @@ pub fn open_flags(flags: u32) -> OFlags {
 	if flags & open::DIRECTORY != 0 {
 		wanted |= OFlags::DIRECTORY;
 	}
+	if flags & open::NOATIME != 0 {
+		wanted |= OFlags::NOATIME;
+	}
 	wanted | OFlags::NONBLOCK // a FIFO without a writer must not hold a worker
 }
 
@@ -272,8 +282,9 @@ pub fn change(object: &Object, wanted: &SetAttr) -> Result<Attr> {
 		rustix::fs::ftruncate(object.writing()?, wanted.size)?;
 	}
 	if has(set::UID) || has(set::GID) {
-		let uid = has(set::UID).then(|| Uid::from_raw(wanted.uid));
-		let gid = has(set::GID).then(|| Gid::from_raw(wanted.gid));
+		// none but what the call does besides: set-id bits end
+		let uid = (has(set::UID) && wanted.uid != u32::MAX).then(|| Uid::from_raw(wanted.uid));
+		let gid = (has(set::GID) && wanted.gid != u32::MAX).then(|| Gid::from_raw(wanted.gid));
 		rustix::fs::chownat(&object.place, "", uid, gid, AtFlags::EMPTY_PATH)?;
 	}
 	if has(set::MODE) {
@@ -316,10 +327,14 @@ pub fn list(dir: &Object, is_root: bool, cookie: u64, most: u32) -> Result<(Vec<
 	Ok((entries, false))
 }
 
-pub fn read_all(object: &Object, mut into: &mut [u8], mut offset: u64) -> Result<usize> {
+pub fn read_all(object: &Object, into: &mut [u8], offset: u64) -> Result<usize> {
+	if into.is_empty() { Ok(0) } else { read_from(object.reading()?, into, offset) }
+}
+
+pub fn read_from(file: &OwnedFd, mut into: &mut [u8], mut offset: u64) -> Result<usize> {
 	let mut done = 0;
 	while !into.is_empty() {
-		match rustix::io::pread(object.reading()?, &mut *into, offset) {
+		match rustix::io::pread(file, &mut *into, offset) {
 			Err(Errno::INTR) => {}
 			Err(error) => return Err(error),
 			Ok(0) => break,

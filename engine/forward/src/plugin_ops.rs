@@ -108,21 +108,11 @@ impl Server {
 		let (plugin_op, room) = (call.plugin_op.clone(), call.room);
 		let given = std::mem::take(&mut call.given);
 		let work = move |store: &Store| {
-			Done::Called(
-				key,
-				run(store, &plugin_op.operation, object.as_deref(), &given, room, due),
-			)
+			let answer = run(store, &plugin_op.operation, object.as_deref(), &given, room, due);
+			Done::WithData(key, answer.map(|answer| (Reply::Call {}, answer)))
 		};
 		if let Some(workers) = &self.plugin_ops.workers {
 			workers.give(Purpose::default(), Box::new(work));
-		}
-	}
-
-	pub fn called(&mut self, key: Key, answer: Result<Vec<u8>, Trouble>) {
-		self.leave_queue(key);
-		match answer {
-			Ok(answer) => self.answer(key, 0, &Reply::Call {}, &answer, 0),
-			Err(trouble) => self.fail_with(key, trouble.status(), (0, 0), &trouble.why),
 		}
 	}
 }

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use fathom_record::Purpose;
-use fathom_wire::number::{flag, kind, limit};
+use fathom_wire::number::{flag, hint, kind, limit};
 use fathom_wire::{Extent, HEADER, Handle, Header, Hints, Reply, Request, compress};
 use rustix::io::Errno;
 
@@ -54,7 +54,8 @@ impl Server {
 		}
 		let wanted: u64 = parts.iter().map(|part| part.length).sum();
 		let (handle, number, large) = (pending.handle, pending.connection, reading.large);
-		let reading_direct = reading.direct;
+		let quiet = pending.hints.has(hint::NOATIME);
+		let reading_direct = reading.direct || quiet;
 		let head = if large { HEADER + 8 } else { HEADER + reply_bytes(extents.len()) };
 		let mut compresses = false;
 		if let Some(connection) = self.connections.get_mut(&number) {
@@ -85,6 +86,7 @@ impl Server {
 		let mut frame = got.frame;
 		self.count.store_reads += parts.len() as u64;
 		if !compresses // which would hold up all others
+			&& !quiet
 			&& let Some(parts) = self.read_inline(&object, &parts, &mut frame[head..], &purpose)
 		{
 			let moved: u64 = parts.iter().map(|(_, bytes)| bytes).sum();
@@ -93,7 +95,7 @@ impl Server {
 			return self.done_inline.push_back((Instant::now(), Done::Read(key, got)));
 		}
 		let work = move |store: &Store| {
-			let (parts, error) = read(store, &object, &parts, &mut frame[head..]);
+			let (parts, error) = read(store, &object, &parts, &mut frame[head..], quiet);
 			let moved: u64 = parts.iter().map(|(_, bytes)| bytes).sum();
 			frame.truncate(head + moved as usize);
 			let compressed = compresses && compress(&mut frame, head);
@@ -183,15 +185,22 @@ pub fn reply_bytes(extents: usize) -> usize {
 /// Bytes asked for and read of each part, and which failed.
 type Read = (Vec<(u64, u64)>, Option<(Extent, Trouble)>);
 
-fn read(store: &Store, object: &Object, parts: &[Extent], into: &mut [u8]) -> Read {
-	match store.read_list(object, parts, into) {
+/// `quiet`: the time of reading stays.
+fn read(store: &Store, object: &Object, parts: &[Extent], into: &mut [u8], quiet: bool) -> Read {
+	match store.read_list(object, parts, into, quiet) {
 		Some(Ok(lengths)) => return (close_up(parts, &lengths, into), None),
 		Some(Err(trouble)) if parts.len() == 1 => return (Vec::new(), Some((parts[0], trouble))),
 		_ => {} // the first that fails is to be named
 	}
 	let (mut lengths, mut at) = (Vec::new(), 0);
 	for part in parts {
-		match store.read(object, &mut into[at..at + part.length as usize], part.offset) {
+		let place = &mut into[at..at + part.length as usize];
+		let read = if quiet {
+			store.read_quietly(object, place, part.offset)
+		} else {
+			store.read(object, place, part.offset)
+		};
+		match read {
 			Ok(bytes) => {
 				at += bytes;
 				lengths.push((part.length, bytes as u64));

@@ -168,6 +168,12 @@ pub fn is_of_peer(request: &Request, stripes: bool) -> bool {
 		| Request::ReadDir { handle, .. }
 		| Request::GetAttr { handle }
 		| Request::SetAttr { handle, .. }
+		| Request::Seek { handle, .. }
+		| Request::Allocate { handle, .. }
+		| Request::GetXattr { handle, .. }
+		| Request::SetXattr { handle, .. }
+		| Request::ListXattr { handle }
+		| Request::RemoveXattr { handle, .. }
 		| Request::StatFs { handle } => own(handle),
 		Request::Rename { dir, to_dir, .. } => own(dir) || own(to_dir),
 		_ => false,

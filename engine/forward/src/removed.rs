@@ -41,6 +41,13 @@ impl Removed {
 		}
 	}
 
+	/// A file that was made without a name.
+	pub fn note_nameless(&self, object: &Object) {
+		if let Ok(mut nameless) = self.nameless.lock() {
+			nameless.push(object.handle);
+		}
+	}
+
 	pub fn take(&self) -> Vec<(Handle, Layout)> {
 		self.unfreed.lock().map(|mut unfreed| std::mem::take(&mut *unfreed)).unwrap_or_default()
 	}

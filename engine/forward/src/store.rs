@@ -4,6 +4,7 @@ use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
 use fathom_record::Place;
+use fathom_wire::number::{open, seek};
 use fathom_wire::{Attr, Entry, Extent, Handle, Reply, SetAttr, Text};
 use rustix::fs::FileType;
 use rustix::io::Errno;
@@ -258,6 +259,10 @@ impl Store {
 		how: (u32, u32),
 		wish: Striping,
 	) -> Result<(Object, Attr, bool)> {
+		let has_nameless = matches!(dir, Object::Local(_) | Object::Upstream(_));
+		if how.0 & open::TMPFILE != 0 && !has_nameless {
+			return Err(Errno::OPNOTSUPP.into());
+		}
 		by!(self, dir, files, inner => {
 			let (object, attr, created) = files.open_file(inner, path, how, wish)?;
 			Ok((object.into(), attr, created))
@@ -319,6 +324,76 @@ impl Store {
 		by!(self, object, files, inner => Ok(files.read_link(inner)?))
 	}
 
+	/// Where the next data or hole is, from an offset on. Elsewhere than in a directory a file is data, and then a hole.
+	pub fn seek(&self, object: &Object, offset: u64, what: u8) -> Result<u64> {
+		match (object, &self.whole) {
+			(Object::Local(object), Whole::Directory(files)) => {
+				Ok(files.seek(object, offset, what)?)
+			}
+			(Object::Upstream(object), Whole::Upstream(files)) => files.seek(object, offset, what),
+			_ => {
+				let size = self.attr(object)?.size;
+				match what {
+					_ if offset >= size => Err(Errno::NXIO.into()),
+					seek::DATA => Ok(offset),
+					_ => Ok(size),
+				}
+			}
+		}
+	}
+
+	/// Space is set aside or given back, as fallocate does.
+	pub fn allocate(&self, object: &Object, mode: u32, range: (u64, u64)) -> Result<()> {
+		match (object, &self.whole) {
+			(Object::Local(object), Whole::Directory(files)) => {
+				Ok(files.allocate(object, mode, range)?)
+			}
+			(Object::Upstream(object), Whole::Upstream(files)) => {
+				files.allocate(object, mode, range)
+			}
+			_ => Err(Errno::OPNOTSUPP.into()),
+		}
+	}
+
+	pub fn get_xattr(&self, object: &Object, name: &Text) -> Result<Vec<u8>> {
+		match (object, &self.whole) {
+			(Object::Local(object), Whole::Directory(files)) => Ok(files.get_xattr(object, name)?),
+			(Object::Upstream(object), Whole::Upstream(files)) => files.get_xattr(object, name),
+			_ => Err(Errno::OPNOTSUPP.into()),
+		}
+	}
+
+	/// Names, with a zero behind each.
+	pub fn list_xattr(&self, object: &Object) -> Result<Vec<u8>> {
+		match (object, &self.whole) {
+			(Object::Local(object), Whole::Directory(files)) => Ok(files.list_xattr(object)?),
+			(Object::Upstream(object), Whole::Upstream(files)) => files.list_xattr(object),
+			_ => Err(Errno::OPNOTSUPP.into()),
+		}
+	}
+
+	pub fn set_xattr(&self, object: &Object, name: &Text, value: &[u8], flags: u32) -> Result<()> {
+		match (object, &self.whole) {
+			(Object::Local(object), Whole::Directory(files)) => {
+				Ok(files.set_xattr(object, name, value, flags)?)
+			}
+			(Object::Upstream(object), Whole::Upstream(files)) => {
+				files.set_xattr(object, name, value, flags)
+			}
+			_ => Err(Errno::OPNOTSUPP.into()),
+		}
+	}
+
+	pub fn remove_xattr(&self, object: &Object, name: &Text) -> Result<()> {
+		match (object, &self.whole) {
+			(Object::Local(object), Whole::Directory(files)) => {
+				Ok(files.remove_xattr(object, name)?)
+			}
+			(Object::Upstream(object), Whole::Upstream(files)) => files.remove_xattr(object, name),
+			_ => Err(Errno::OPNOTSUPP.into()),
+		}
+	}
+
 	/// Entries from a cookie on, and whether there are more.
 	pub fn read_dir(&self, dir: &Object, cookie: u64, most: u32) -> Result<(Vec<Entry>, bool)> {
 		by!(self, dir, files, inner => Ok(files.read_dir(inner, cookie, most)?))
@@ -337,23 +412,34 @@ impl Store {
 			(Object::Ceph(object), Whole::Ceph(ceph)) => Ok(ceph.read(object, into, offset)?),
 			_ => {
 				let extent = Extent { offset, length: into.len() as u64 };
-				let lengths = self.read_list(object, &[extent], into).ok_or(Errno::XDEV)?;
+				let lengths = self.read_list(object, &[extent], into, false).ok_or(Errno::XDEV)?;
 				Ok(lengths?.into_iter().sum())
 			}
 		}
 	}
 
-	/// What other servers have is asked for as a list; of other files None.
+	/// The same, and the time of reading stays, where the store has that.
+	pub fn read_quietly(&self, object: &Object, into: &mut [u8], offset: u64) -> Result<usize> {
+		match (object, &self.whole) {
+			(Object::Local(object), Whole::Directory(files)) => {
+				Ok(files.read_quietly(object, into, offset)?)
+			}
+			_ => self.read(object, into, offset),
+		}
+	}
+
+	/// What other servers have is asked for as a list; of other files None. `quiet`: the time of reading stays.
 	pub fn read_list(
 		&self,
 		object: &Object,
 		extents: &[Extent],
 		into: &mut [u8],
+		quiet: bool,
 	) -> Option<Result<Vec<usize>>> {
 		match (object, &self.stripes, &self.whole) {
 			(Object::Striped(object), Some(files), _) => Some(files.read(object, extents, into)),
 			(Object::Upstream(object), _, Whole::Upstream(upstream)) => {
-				Some(upstream.read(object, extents, into))
+				Some(upstream.read(object, extents, into, quiet))
 			}
 			_ => None,
 		}

@@ -21,7 +21,7 @@ use crate::store::{Object, Store};
 use crate::workers::Work;
 
 /// What operations are called, in messages and in the trace.
-const NAMES: [(u16, &CStr); 27] = [
+const NAMES: [(u16, &CStr); 33] = [
 	(op::PING, c"ping"),
 	(op::STATUS, c"status"),
 	(op::RECORD, c"record"),
@@ -49,6 +49,12 @@ const NAMES: [(u16, &CStr); 27] = [
 	(op::UNLOCK, c"unlock"),
 	(op::LOCKED, c"locked"),
 	(op::CALL, c"call"),
+	(op::SEEK, c"seek"),
+	(op::ALLOCATE, c"allocate"),
+	(op::GETXATTR, c"getxattr"),
+	(op::SETXATTR, c"setxattr"),
+	(op::LISTXATTR, c"listxattr"),
+	(op::REMOVEXATTR, c"removexattr"),
 ];
 
 /// Whether the protocol has an operation of that name.
@@ -195,7 +201,7 @@ impl Server {
 		let keys: Vec<Key> = match done {
 			Done::Simple(key, ..) | Done::Partial(key, _) | Done::Size(_, key, _) => vec![*key],
 			Done::Read(key, ..) | Done::Synced(key, ..) | Done::Relayed(key, ..) => vec![*key],
-			Done::Called(key, _) | Done::FoundAgain(key, ..) => vec![*key],
+			Done::WithData(key, _) | Done::FoundAgain(key, ..) => vec![*key],
 			Done::Written(_, pieces, _) => pieces.iter().map(|(piece, _)| piece.key).collect(),
 			Done::Journal(..) | Done::Journaled(..) | Done::Asked(..) => return,
 			Done::Resolved(question, _) => self.waiters(question),

@@ -201,12 +201,57 @@ impl UpstreamStore {
 		self.reply(object, &Request::StatFs { handle: object.handle })
 	}
 
+	pub fn seek(&self, object: &Object, offset: u64, what: u8) -> Result<u64> {
+		match self.reply(object, &Request::Seek { handle: object.handle, offset, what })? {
+			Reply::Seek { offset } => Ok(offset),
+			_ => mismatch(),
+		}
+	}
+
+	/// The other server's clients may append meanwhile, as on a file system.
+	pub fn allocate(&self, object: &Object, mode: u32, (offset, length): (u64, u64)) -> Result<()> {
+		let request = Request::Allocate { handle: object.handle, mode, offset, length };
+		let hints = &shared(true);
+		self.ask_about(&[object], Question { hints, ..Question::of(&request) }).map(drop)
+	}
+
+	pub fn get_xattr(&self, object: &Object, name: &Text) -> Result<Vec<u8>> {
+		let request = Request::GetXattr { handle: object.handle, name: name.clone() };
+		Ok(self.ask_about(&[object], Question::of(&request))?.data)
+	}
+
+	pub fn list_xattr(&self, object: &Object) -> Result<Vec<u8>> {
+		let request = Request::ListXattr { handle: object.handle };
+		Ok(self.ask_about(&[object], Question::of(&request))?.data)
+	}
+
+	pub fn set_xattr(&self, object: &Object, name: &Text, value: &[u8], flags: u32) -> Result<()> {
+		let (handle, name) = (object.handle, name.clone());
+		let request = Request::SetXattr { handle, name, flags };
+		let question = Question { data: &[value], ..Question::of(&request) };
+		self.ask_about(&[object], question).map(drop)
+	}
+
+	pub fn remove_xattr(&self, object: &Object, name: &Text) -> Result<()> {
+		let request = Request::RemoveXattr { handle: object.handle, name: name.clone() };
+		self.ask_about(&[object], Question::of(&request)).map(drop)
+	}
+
 	/// Bytes that were read of each extent into its place, one behind the other; fewer than asked for only at the end of file.
-	pub fn read(&self, object: &Object, extents: &[Extent], into: &mut [u8]) -> Result<Vec<usize>> {
+	/// `quiet`: the time of reading stays.
+	pub fn read(
+		&self,
+		object: &Object,
+		extents: &[Extent],
+		into: &mut [u8],
+		quiet: bool,
+	) -> Result<Vec<usize>> {
 		let (mut read, mut rest) = (Vec::new(), into);
+		let hints = &Hints(quiet.then(|| (hint::NOATIME, Vec::new())).into_iter().collect());
 		for some in extents.chunks(limit::EXTENTS as usize) {
 			let request = Request::Read { handle: object.handle, extents: some.to_vec() };
-			let response = self.ask_about(&[object], Question::of(&request))?;
+			let question = Question { hints, ..Question::of(&request) };
+			let response = self.ask_about(&[object], question)?;
 			let Reply::Read { lengths } = response.reply else { return mismatch() };
 			let mut data = response.data.as_slice();
 			for (extent, length) in some.iter().zip(lengths) {

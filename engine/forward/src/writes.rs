@@ -113,7 +113,7 @@ impl Server {
 		runs.iter().all(&mut write).then_some((began, accesses))
 	}
 
-	/// A write of which all is done leaves its file's order; an append is reported to its owner first.
+	/// A write of which all is done leaves its file's order; an append once its owner knows, so that a commit waits for that.
 	pub fn check_written(&mut self, key: Key) {
 		let Some(pending) = self.pending(key) else { return };
 		let handle = pending.handle;
@@ -127,8 +127,11 @@ impl Server {
 			self.keep_failed(key, handle, &failed); // before a commit that waits is answered
 		}
 		self.count.writes += 1;
+		if append {
+			return self.end_append(key, handle, &failed);
+		}
 		self.leave_queue(key);
-		if append { self.end_append(key, handle, &failed) } else { self.end_write(key, None) }
+		self.end_write(key, None);
 	}
 
 	/// It gets its answer; what failed of an accepted one is kept for commit.
