@@ -18,7 +18,8 @@ LAYERS = {
     "mpiio": ("mpiio", "posix"),
     "posix": ("posix",),
 }
-#: The outermost calls of these layers on files below a directory; below no call that MPI starts by itself.
+#: The outermost calls of these layers on files below a directory, MPICH's errors without their numbers; below no call
+#: that MPI starts by itself.
 CALLS = """
 with recursive above as (
 	select id as inner_call, parent from calls where parent is not null
@@ -29,7 +30,7 @@ with recursive above as (
 	where list_contains($layers, c.layer) or c.kind = 'comm'
 )
 select coalesce(c.rank, c.process), c.layer, replace(c.op, 'MPI_Test', 'MPI_Wait'), o.name,
-	c.file_offset, c.size, c.bytes, c.error,
+	c.file_offset, c.size, c.bytes, case when c.layer = 'mpiio' then c.error & 127 else c.error end,
 	(select max(value) from args a where a.call = c.id and a.name = 'collective') as collective
 from calls c join objects o using (object)
 where list_contains($layers, c.layer) and (c.layer = 'hdf5' or starts_with(o.name, $root))
@@ -106,10 +107,10 @@ def again(
 
 
 def same(
-    tmp: Path, run: Path, files: Path, level: str, mpi: str
+    tmp: Path, run: Path, files: Path, level: str, mpi: str, ranks: int = 4
 ) -> dict[int, list[tuple[Any, ...]]]:
     """Asserts that the replay is the run, whose files were in `files`; its calls."""
-    other, out = again(tmp, run, level, mpi)
+    other, out = again(tmp, run, level, mpi, ranks=ranks)
     seen, replayed = calls(run, level, files), calls(other, level, out)
     assert sum(map(len, seen.values())) > 0
     for rank, wanted in seen.items():
@@ -158,6 +159,7 @@ def test_a_replay_makes_the_calls_of_a_kernel(
     run, files = recorded(tmp_path, mpi, kernel(mpi, name), *words)
     for level in levels:
         same(tmp_path, run, files, level, mpi)
+    assert SAME in fathom("replay", run, "--in", "new", cwd=tmp_path)
 
 
 #: What of a call a rank's part of an array shows in: a dataset's extents, what was selected from where on, a view.
@@ -196,6 +198,7 @@ RESIZED = [
 ]  # fmt: skip
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("mpi", "name", "level", "words", "options", "larger", "ranks"),
     [
@@ -274,6 +277,48 @@ def test_requests_of_mpi_are_posted_and_completed_again(tmp_path: Path, mpi: str
     run = record(tmp_path, "run", job(mpi, program(mpi, "posted"), files / "f"))
     seen = same(tmp_path, run, files, "mpiio", mpi)
     assert [one[1] for one in seen[0]].count("MPI_File_iwrite_all") == 3
+
+
+WAYS = ("split", "shared", "ordered", "turns", "gap", "asked", "failed", "atomic")
+
+
+@pytest.mark.some(4)
+@pytest.mark.parametrize(
+    ("mpi", "way"),
+    [
+        pytest.param(
+            mpi, way, id=f"{way}-{mpi}", marks=[] if mpi == "mpich" else pytest.mark.full
+        )
+        for mpi in needs.MPI
+        for way in WAYS
+    ],
+)  # fmt: skip
+def test_every_way_of_mpi_io_is_made_as_it_was(tmp_path: Path, mpi: str, way: str) -> None:
+    """Split collective calls with their ends, pointers that ranks share in the order that was, views that begin behind
+    their displacement, directories that were asked for, opens that failed, atomic mode."""
+    run, files = recorded(tmp_path, mpi, program(mpi, "again"), way, ranks=3)
+    seen = same(tmp_path, run, files, "mpiio", mpi, ranks=3)
+    if way == "split":
+        assert sum(one[1].endswith("_end") for one in seen[0]) == 5
+    assert SAME in fathom("replay", run, "--layer", "posix", "--in", "new", cwd=tmp_path)
+
+
+SAME = "fathom: replay: the same: its calls by layer, function, file, size, offset and bytes"
+
+
+@pytest.mark.full
+def test_what_the_library_does_otherwise_is_named(tmp_path: Path) -> None:
+    """Open MPI's two libraries: that of the run is taken; the other's system calls differ."""
+    run, _ = recorded(tmp_path, "ompio", program("ompio", "again"), "gap", ranks=3)
+    assert SAME in fathom("replay", run, "--layer", "mpiio", "--in", "new", cwd=tmp_path)
+    other = ["--launcher", "env OMPI_MCA_io=romio321 mpiexec.openmpi"]
+    words = ["replay", run, "--layer", "mpiio", *other, "--in", "other"]
+    message = fathom(*words, cwd=tmp_path, status=1)
+    assert SAME not in message
+    line = (
+        r"differs: pwrite \(posix\) on gap: .* calls? of .* bytes in the run, .* here: the library"
+    )
+    assert re.search(line, message)
 
 
 def source(tmp: Path, run: Path, *options: object) -> str:

@@ -40,12 +40,12 @@ class Hints:
 
 def read_hints(origin: str, library: str | None, glob: str | None, kind: str | None) -> Hints:
     """Hints from what this names."""
-    library = library or "pnetcdf"
     path = Path(origin)
     if path.is_file() and header.kind_of(path):
         if glob or kind:
             raise UsageError(f"generate: --files and --type say nothing of {origin}: it is no run")
-        return Hints(header.sketch(path, library))
+        of_file = "hdf5" if header.kind_of(path) == "hdf5" else "pnetcdf"
+        return Hints(header.sketch(path, library or of_file))
     opened = fathom.open(origin)
     source = Remembered(opened)
     seen = patterns(source)
@@ -53,6 +53,7 @@ def read_hints(origin: str, library: str | None, glob: str | None, kind: str | N
         seen = of_files("generate", seen, opened.name, glob)
     check_any(seen, opened)
     group = run.group_of(seen, opened.name)
+    library = library or run.library_of(group)
     return Hints(run.sketch(seen, group, opened.name, library, kind), run.observed(source, group))
 
 

@@ -66,6 +66,12 @@ def group_of(seen: Patterns, name: str) -> Group:
     raise RunError(f"{name}: no array of a file was seen")
 
 
+def library_of(group: Group) -> str:
+    """That of the files' format: HDF5's where they are files of HDF5."""
+    hdf5 = any(one.layer == "hdf5" or one.below_hdf5 for one in group.patterns)
+    return "hdf5" if hdf5 else "pnetcdf"
+
+
 def observed(source: Source, group: Group) -> Observed:
     """Calls of one set of files."""
     files = sorted({pattern.file for pattern in group.patterns})

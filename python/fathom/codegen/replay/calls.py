@@ -1,5 +1,6 @@
 """Which calls of a run are made again: the program's own, on the highest layer that is allowed, on its files."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -46,6 +47,12 @@ class Call:
     error: int
     selection: int | None
     path: str = ""
+    placed: int | None = (
+        None  # its first byte as the system calls below it show, of the shared pointer alone
+    )
+    moved: int | None = (
+        None  # when the first system call below it began that moves data; of the shared pointer alone
+    )
     arguments: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -86,8 +93,9 @@ class Recorded:
             yield from call
 
 
-def read(run: Run, level: str, glob: str | None = None) -> Recorded:
-    """RunError where calls of this level are missing, or were cut off. `glob`: only on files like this."""
+def read(run: Run, level: str, glob: str | None = None, root: str = "") -> Recorded:
+    """RunError where calls of this level are missing, or were cut off. `glob`: only on files like this; `root`: only
+    those below it, instead of the directory that holds all files that were opened."""
     layers = LEVELS[level]
     processes, mpi = _processes(run)
     _check_size(run, processes)
@@ -106,6 +114,8 @@ def read(run: Run, level: str, glob: str | None = None) -> Recorded:
     threads = max((len(stream) for stream in streams.values()), default=1)
     recorded = Recorded(level, mpi, calls, objects, left_out, "", threads)
     _arguments(run, recorded)
+    _place_shared(run, recorded)
+    recorded.root = root or _root(recorded)
     _keep_below_root(recorded)
     _check_renamed(run, recorded)
     recorded.groups = _groups(recorded)
@@ -266,8 +276,8 @@ def _call(row: dict[str, Any], rank: int, objects: dict[int, Object]) -> Call:
     )  # fmt: skip
 
 
-def _keep_below_root(recorded: Recorded) -> None:
-    """What only asks about names outside of the directory that holds all files is left out."""
+def _root(recorded: Recorded) -> str:
+    """The directory that holds all files; "": there are none."""
     paths = (
         {
             str(PurePosixPath(call.path).parent)
@@ -286,11 +296,21 @@ def _keep_below_root(recorded: Recorded) -> None:
             if one.row["class"] == "hdf5_file" and recorded.level == "hdf5"
         }
     )
-    recorded.root = commonpath(paths) if paths else ""
+    root = commonpath(paths) if paths else ""
+    for call in recorded.every():
+        if root and call.op == "mkdir" and not call.failed and _inside(root, call.path):
+            root = str(PurePosixPath(call.path).parent)
+    return root
+
+
+def _keep_below_root(recorded: Recorded) -> None:
+    """What only asks about names outside of the directory that holds all files is left out."""
     for rank, calls in enumerate(recorded.calls):
         below = []
         for call in calls:
-            inside = bool(paths) and all(_inside(path, recorded.root) for path in _paths(call))
+            inside = bool(recorded.root) and all(
+                _inside(path, recorded.root) for path in _paths(call)
+            )
             if inside or call.layer == "hdf5":
                 below.append(call)
             else:
@@ -318,6 +338,55 @@ def _arguments(run: Run, recorded: Recorded) -> None:
         by_id[call].arguments[name] = value if text is None else text
         if name == "to" and text is not None:
             by_id[call].arguments[name] = _direct(text)
+
+
+def _place_shared(run: Run, recorded: Recorded) -> None:
+    """By a pointer that ranks share: where a call's data went shows in the system calls below it alone."""
+    shared = {
+        call.id: call
+        for call in recorded.every()
+        if call.kind in MOVES and re.search("_(shared|ordered)", call.op)
+    }
+    if not shared:
+        return
+    for row in run.sql(
+        "from replay_below($calls, $kinds)", calls=list(shared), kinds=list(MOVES)
+    ).to_pylist():
+        call = shared[row["call"]]
+        call.moved = row["start"]
+        if call.offset is None or call.offset < 0:
+            call.placed = row["file_offset"]
+    for overlapping in at_once([call for call in shared.values() if call.moved is not None]):
+        by_places(overlapping)
+
+
+def at_once(calls: Iterable[Call]) -> Iterator[list[Call]]:
+    """Calls on one file that overlap, from the first's begin until the last's data move. No seek is among them, since
+    all ranks meet in it."""
+    group: list[Call] = []
+    until = 0
+    for call in sorted(calls, key=lambda call: (call.path, call.start)):
+        if group and (call.path != group[0].path or call.start > until):
+            yield group
+            group, until = [], 0
+        group.append(call)
+        until = max(until, call.moved or 0)
+    if group:
+        yield group
+
+
+def _place(call: Call) -> int:
+    place = call.offset if call.placed is None else call.placed
+    return place or 0
+
+
+def by_places(overlapping: list[Call]) -> None:
+    """Of two calls at once the one with the earlier bytes had the pointer first, whoever's data moved first."""
+    until: int | None = None
+    for call in sorted(overlapping, key=_place, reverse=True):
+        assert call.moved is not None
+        until = call.moved if until is None else min(call.moved, until - 1)
+        call.moved = until
 
 
 def _check_renamed(run: Run, recorded: Recorded) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 from fathom.codegen.replay.program import Program
 from fathom.errors import FathomError, UsageError
 from fathom.files import replace_bytes, replace_text
-from fathom.run import mpi
+from fathom.run import mpi, paths
 from fathom.tune.settings.stacks import OPEN_MPI, installed_stacks, named
 
 FLAGS = ("-std=c11", "-O2", "-Wall", "-Wextra", "-Werror")
@@ -78,19 +79,41 @@ def _ours(tool: str, program: Program) -> list[str]:
     return [path]
 
 
-def launch(program: Program, built: Path, directory: str, launcher: Sequence[str] | None) -> int:
-    """Its exit status."""
-    words = [
+def launch(
+    program: Program, built: Path, directory: str, launcher: Sequence[str] | None, record: Path
+) -> int:
+    """Runs it, recorded as `record`; 0 where every call ended as in the run."""
+    job = [
         *(launcher or _ours("mpiexec", program)),
         "-n",
         str(program.ranks),
         str(built),
         directory,
     ]
-    environment = dict(os.environ)
+    words = [
+        str(paths.native_command()),
+        "run",
+        "--no-show",
+        "--level",
+        "call",
+        "-o",
+        str(record),
+        "--",
+        *job,
+    ]
+    environment = {
+        key: value for key, value in os.environ.items() if not key.startswith("FATHOM_RUN")
+    }
     if family(program) == "openmpi":
-        environment = OPEN_MPI | environment
+        environment = OPEN_MPI | program.environment | environment
     try:
-        return subprocess.run(words, env=environment, check=False).returncode
+        done = subprocess.run(
+            words, env=environment, check=False, capture_output=True, text=True, errors="replace"
+        )
     except OSError as error:
-        raise FathomError(f"replay: {words[0]}: {error.strerror}") from error
+        raise FathomError(f"replay: {job[0]}: {error.strerror}") from error
+    print(done.stdout, end="", flush=True)
+    for line in done.stderr.splitlines():
+        if not line.startswith("fathom: run directory"):  # it is removed
+            print(line, file=sys.stderr)
+    return done.returncode if "ended otherwise" in done.stdout else done.returncode or 1

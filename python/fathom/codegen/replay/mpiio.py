@@ -1,5 +1,6 @@
 """Statements that make the calls of MPI-IO again."""
 
+import re
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +15,7 @@ from fathom.analysis.distribution.strides import Nest, nest
 from fathom.codegen.replay.calls import Call, Recorded
 from fathom.codegen.replay.fold import Line
 from fathom.codegen.replay.making import Cannot, LeftOut, Lines, Making, flags
-from fathom.codegen.replay.order import ASKS, CHANGES, MAKES, READS, WRITES, Effect
+from fathom.codegen.replay.order import ASKS, CHANGES, MAKES, MISSES, POINTS, READS, WRITES, Effect
 from fathom.text.quoting import c_string
 
 CREATE = 1
@@ -53,7 +54,7 @@ class View:
         at = offset - self.displacement
         if self.plain:
             return at
-        for tile in {0, at // self.period}:  # a type may reach behind its extent
+        for tile in self._tiles(at):
             before = tile * self.total
             for part in self.parts:
                 index_in_part = _within(part, at - tile * self.period)
@@ -61,6 +62,19 @@ class View:
                     return before + index_in_part
                 before += _size(part)
         raise Cannot("its offset is not in its view")
+
+    def _tiles(self, at: int) -> range:
+        """Repetitions that may hold this byte: a type may begin behind, and reach past, its extent."""
+        first = min(part.first for part in self.parts)
+        end = max(_place(part, _size(part) - 1) for part in self.parts)
+        return range(max(0, -((end - at) // self.period)), (at - first) // self.period + 1)
+
+    @property
+    def extent(self) -> int:
+        """What its type must be resized to; 0: its bytes alone give it, and its lower bound."""
+        first = min(part.first for part in self.parts)
+        end = max(_place(part, _size(part) - 1) for part in self.parts) + 1
+        return 0 if end - first == self.period else self.period
 
     def place(self, index: int) -> int:
         """The file's byte that is the index-th of the view."""
@@ -139,9 +153,18 @@ class Files:
         }
         self.numbers: dict[tuple[int, ...], int] = {}  # of those that are made
         self.blocks: dict[tuple[tuple[int, int], ...], int] = {}
+        self.refused: dict[
+            str, list[list[int]]
+        ] = {}  # by path and rank: calls that could not open it
+        for call in self.recorded.every():
+            if call.op == "MPI_File_open" and call.failed:
+                of_ranks: list[list[int]] = [[] for _ in range(self.recorded.ranks)]
+                self.refused.setdefault(call.path, of_ranks)[call.rank].append(call.id)
 
     def communicator(self, call: Call) -> tuple[str, tuple[int, ...]]:
         """As C says it, with `$2` for its number."""
+        if call.failed:
+            return self._of_refused(call), ()
         row = self.recorded.objects[call.object or 0].row
         members = self.recorded.groups.get(row["group_hash"], ())
         if len(members) != (row["communicator_size"] or len(members)) or not members:
@@ -151,6 +174,15 @@ class Files:
         if len(members) == 1:
             return "MPI_COMM_SELF", ()
         return "communicator[$2]", (self.numbers.setdefault(members, len(self.numbers)),)
+
+    def _of_refused(self, call: Call) -> str:
+        """No group is known of a file that was not opened: it is all ranks, or one."""
+        times = [len(calls) for calls in self.refused[call.path]]
+        if len(set(times)) == 1:
+            return "MPI_COMM_WORLD"
+        if sum(map(bool, times)) == 1:
+            return "MPI_COMM_SELF"
+        raise Cannot("some ranks failed to open it: which together is not known")
 
     def view(self, call: Call) -> View:
         """In force at a call."""
@@ -164,6 +196,10 @@ class Files:
     def together(self, call: Call) -> Hashable | None:
         """What the ranks' parts of one collective call share."""
         turn = call.arguments.get("collective")
+        if call.op == "MPI_File_open" and call.failed:
+            of_rank = self.refused[call.path]
+            alone = len(set(map(len, of_rank))) > 1
+            return None if alone else (call.path, "refused", of_rank[call.rank].index(call.id))
         if call.object is None or (not turn and call.op != "MPI_File_open"):
             return None
         row = self.recorded.objects[call.object].row
@@ -184,6 +220,8 @@ class Maker:
     def lines(self, call: Call) -> Lines:
         """Of one call of layer mpiio."""
         op = call.op.removesuffix("_c")
+        if op.endswith("_end"):
+            return self._end(call, op)
         if call.kind in ("read", "write", "post"):
             return self._move(call, op)
         if op in (
@@ -202,14 +240,16 @@ class Maker:
         mode = int(call.arguments["amode"])
         if mode & 256:
             raise Cannot("a file of sequential access")
-        words, more = self.files.communicator(call) if not call.failed else ("MPI_COMM_SELF", ())
+        words, more = self.files.communicator(call)
         hints = self.files.hints.get(call.object or 0)
         info = f"hints({c_string(hints)})" if hints else "MPI_INFO_NULL"
         name = self.making.names[call.path]
         opening = f"MPI_File_open({words}, path($0), {flags(mode, MODES)}, {info}, &fh[$1])"
+        slot = self.making.take_slot("fh", call)
         if call.failed:
-            raise Cannot("an open that failed")
-        return [Line(f"must({opening});", (name, self.making.take_slot("fh", call), *more))]
+            self.making.gave("fh", call)
+        check = "fails" if call.failed else "must"
+        return [Line(f"{check}({opening});", (name, slot, *more))]
 
     def _close(self, call: Call) -> Lines:
         return [Line("must(MPI_File_close(&fh[$0]));", (self.making.gave("fh", call),))]
@@ -231,7 +271,7 @@ class Maker:
         if view.plain:
             kind = "MPI_BYTE"
         elif not view.regular:
-            numbers += [self._listed(view), len(view.parts), view.period]
+            numbers += [self._listed(view), len(view.parts), view.extent]
             kind = "listed($2, $3, $4)"
         else:
             words = []
@@ -241,7 +281,7 @@ class Maker:
                 numbers += [part.first, part.run, *levels]
                 words += [*places[:2], str(len(part.levels)), *places[2:]]
             kind = f"strided(${len(numbers)}, {len(view.parts)}, (const int64_t[]){{{', '.join(words)}}})"
-            numbers.append(view.period)
+            numbers.append(view.extent)
         return [Line(f"see(fh[$0], $1, {kind});", tuple(numbers))]
 
     def _listed(self, view: View) -> int:
@@ -266,7 +306,11 @@ class Maker:
     def _unit(self, call: Call) -> int:
         """Of the first call behind it that shows it."""
         calls = self.making.recorded.calls[self.making.rank]
-        for other in calls[calls.index(call) :]:
+        at = calls.index(call)
+        viewed = [call.object == one.object and one.op == "MPI_File_set_view" for one in calls[:at]]
+        if not any(viewed):
+            return 1
+        for other in calls[at:]:
             if other.object == call.object and other.op == "MPI_File_set_view":
                 break
             if other.object == call.object and other.kind in ("read", "write", "post"):
@@ -276,8 +320,6 @@ class Maker:
         raise Cannot("the unit of its view is not known")
 
     def _move(self, call: Call, op: str) -> Lines:
-        if op.endswith("_end"):
-            return self._end(call, op)
         size, at = self.making.room(call), self.making.opened("fh", call)
         if size > MOST:
             raise Cannot("more than 2 GiB in one call")
@@ -345,18 +387,25 @@ class Maker:
 def effects(files: Files, call: Call) -> list[Effect]:
     """What a call of layer mpiio does to its file."""
     path, op = call.path, call.op.removesuffix("_c")
-    if call.failed:
-        return []
     if op == "MPI_File_open":
         creates = bool(int(call.arguments["amode"]) & CREATE)
+        if call.failed:
+            return [Effect(path, ASKS if creates else MISSES)]
         return [Effect(path, MAKES if creates else ASKS, creates=creates)]
+    if call.failed:
+        return []
     if op in ("MPI_File_set_size", "MPI_File_preallocate"):
         return [Effect(path, CHANGES, length=call.size if op == "MPI_File_set_size" else None)]
+    if op == "MPI_File_seek_shared":
+        return [Effect(path, POINTS)]
     if op == "MPI_File_delete":
         return [Effect(path, CHANGES, removes=True)]
     if call.kind in ("read", "write", "post"):
         size = call.size if call.kind == "post" else call.bytes
         does = WRITES if "write" in op else READS
+        if re.search("_(shared|ordered)", op):
+            end = 0 if call.placed is None else call.placed + max(size or 0, 0)
+            return [Effect(path, does, end), Effect(path, POINTS)]
         if call.offset is None or call.offset < 0 or not size or size < 0:
             return [Effect(path, does)]
         view = files.view(call)

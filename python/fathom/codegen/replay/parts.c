@@ -183,7 +183,19 @@ static const int64_t *strides(const int64_t *part, MPI_Datatype *type)
 	return level;
 }
 
-static MPI_Datatype strided(int64_t period, int parts, const int64_t *part)
+/* 0: as its parts give it, from its first byte on. */
+static MPI_Datatype resized(MPI_Datatype type, int64_t extent)
+{
+	MPI_Datatype whole;
+
+	if (extent == 0)
+		return type;
+	MPI_Type_create_resized(type, 0, extent, &whole);
+	MPI_Type_free(&type);
+	return whole;
+}
+
+static MPI_Datatype strided(int64_t extent, int parts, const int64_t *part)
 {
 	MPI_Datatype type[PARTS], packed, whole;
 	MPI_Aint start[PARTS];
@@ -195,17 +207,16 @@ static MPI_Datatype strided(int64_t period, int parts, const int64_t *part)
 		part = strides(part, &type[i]);
 	}
 	MPI_Type_create_struct(parts, one, start, type, &packed);
-	MPI_Type_create_resized(packed, 0, period, &whole);
-	MPI_Type_free(&packed);
+	whole = resized(packed, extent);
 	for (int i = 0; i < parts; i++)
 		MPI_Type_free(&type[i]);
 	return whole;
 }
 
 /* Runs of bytes from the list: first byte and bytes of each. */
-static MPI_Datatype listed(int64_t first, int64_t count, int64_t period)
+static MPI_Datatype listed(int64_t first, int64_t count, int64_t extent)
 {
-	MPI_Datatype type, next;
+	MPI_Datatype next;
 	int sizes[BLOCKS];
 	MPI_Aint starts[BLOCKS];
 
@@ -214,9 +225,7 @@ static MPI_Datatype listed(int64_t first, int64_t count, int64_t period)
 		sizes[i] = (int)block[first + i][1];
 	}
 	MPI_Type_create_hindexed((int)count, sizes, starts, MPI_BYTE, &next);
-	MPI_Type_create_resized(next, 0, period, &type);
-	MPI_Type_free(&next);
-	return type;
+	return resized(next, extent);
 }
 
 static void see(MPI_File file, int64_t displacement, MPI_Datatype type)

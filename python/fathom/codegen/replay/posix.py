@@ -5,7 +5,7 @@ from collections.abc import Callable
 from fathom.codegen.replay.calls import Call
 from fathom.codegen.replay.fold import Line
 from fathom.codegen.replay.making import Cannot, LeftOut, Lines, Making, flags
-from fathom.codegen.replay.order import ASKS, CHANGES, MAKES, MISSES, READS, WRITES, Effect
+from fathom.codegen.replay.order import ASKS, CHANGES, ENDS, MAKES, MISSES, READS, WRITES, Effect
 
 CREAT, EXCL, TRUNC, TMPFILE = 0o100, 0o200, 0o1000, 0o20200000
 OPEN = {
@@ -200,7 +200,8 @@ def effects(call: Call) -> list[Effect]:
         does = CHANGES if how & TRUNC or how & (CREAT | EXCL) == CREAT | EXCL else makes
         return [Effect(path, does, 0, 0 if how & TRUNC else None, creates=bool(how & CREAT))]
     if call.kind in ("read", "write"):
-        does = READS if call.kind == "read" else WRITES
+        short = call.kind == "read" and (call.bytes or 0) < (call.size or 0)
+        does = (ENDS if short else READS) if call.kind == "read" else WRITES
         known = call.offset is not None and call.offset >= 0 and (call.bytes or 0) > 0
         return [Effect(path, does, (call.offset or 0) + (call.bytes or 0) if known else 0)]
     if op == "rename":

@@ -13,13 +13,15 @@ from fathom.analysis.distribution.shapes import shapes
 from fathom.codegen.generate.emit.folding import fold as folded
 from fathom.codegen.replay import hdf5, mpiio, posix
 from fathom.codegen.replay.calls import LEVELS, Call, Recorded, read
+from fathom.codegen.replay.compare import Expected, expected
 from fathom.codegen.replay.fold import Line, fold
 from fathom.codegen.replay.growth import Job
 from fathom.codegen.replay.making import Cannot, LeftOut, Lines, Making, Names
-from fathom.codegen.replay.order import Effect, Order, order
+from fathom.codegen.replay.order import ASKS, MISSES, Effect, Order, order
 from fathom.codegen.replay.resize import Resized, resized
 from fathom.codegen.replay.text import Writer, plain
 from fathom.errors import RunError
+from fathom.run.mpi import family
 from fathom.run.store import Run
 from fathom.text import numbers
 from fathom.text.quoting import c_string
@@ -38,7 +40,7 @@ HEADERS = {
 
 @dataclass(frozen=True)
 class Program:
-    """`left_out`: calls by reason, which the program does not make."""
+    """`left_out`: calls by reason, which the program does not make; `environment`: chooses the run's I/O library."""
 
     name: str
     level: str
@@ -50,6 +52,8 @@ class Program:
     left_out: Counter[str]
     remarks: list[str]
     hdf5: bool
+    expected: Expected
+    environment: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -92,6 +96,9 @@ class _Build:
         self.files = mpiio.Files(self.recorded, resized_run.views, _hints(run), _completed(run))
         self.library = hdf5.library(run, self.files, self.recorded.objects, resized_run.shapes)
         self.left_out = Counter(recorded.left_out)
+        self.own_directories = _own_directories(self.recorded)
+        self.made: set[int] = set()
+        self.prepared: set[str] = set()
         self.largest = 0
         self.used: dict[str, int] = defaultdict(int)
 
@@ -110,9 +117,17 @@ class _Build:
             sum(map(len, self.recorded.calls)), self._text(writer, sequence, functions, calls),
             writer.table.bytes(), self.left_out, self._remarks(),
             any(call.layer == "hdf5" for call in self.recorded.every()),
+            expected(self.run, self.recorded, self.made, bool(self.changed), self.prepared),
+            _environment(self.run, self.recorded.mpi),
         )  # fmt: skip
 
     def _effects(self, call: Call) -> list[Effect]:
+        effects = self._direct_effects(call)
+        found = {effect.path for effect in effects if effect.does != MISSES}
+        inside = {str(parent) for path in found for parent in PurePosixPath(path).parents}
+        return effects + [Effect(parent, ASKS) for parent in sorted(inside & self.own_directories)]
+
+    def _direct_effects(self, call: Call) -> list[Effect]:
         if call.layer == "posix":
             return posix.effects(call)
         return mpiio.effects(self.files, call) if call.layer == "mpiio" else hdf5.effects(call)
@@ -148,6 +163,7 @@ class _Build:
                 raise RunError(
                     f"{self.run.name}: rank {rank}: {call.op} on {call.path or 'a file'} cannot be replayed: {why}"
                 ) from why
+            self.made.add(call.id)
             lines += [Line(first.text, first.numbers, gap), *rest]
             until = call.stop
         lines += [Line("MPI_Barrier(MPI_COMM_WORLD);")] * (sequence.barriers - passed)
@@ -184,16 +200,32 @@ class _Build:
             for path in self.names.paths
             for part in PurePosixPath(path).relative_to(root).parents
             if str(part) != "."
+        } - {str(PurePosixPath(path).relative_to(root)) for path in self.own_directories}
+        directories |= {
+            str(PurePosixPath(path).relative_to(root))
+            for path in sequence.lengths.keys() & self._directories()
+            if path != str(root)
         }
         files = sorted(
-            (self.names[path], size) for path, size in sequence.lengths.items() if path != str(root)
+            (self.names[path], size)
+            for path, size in sequence.lengths.items()
+            if path != str(root)
+            and path not in self.own_directories
+            and str(PurePosixPath(path).relative_to(root)) not in directories
         )
+        self.prepared = directories | {
+            str(PurePosixPath(self.names.paths[file]).relative_to(root)) for file, _ in files
+        }
         statements = [
             Line(f"wrong = wrong || make_directory({c_string(directory)});")
             for directory in sorted(directories)
         ]
         statements += [Line("wrong = wrong || make_file($0, $1);", file) for file in files]
         return plain(fold(statements))
+
+    def _directories(self) -> set[str]:
+        """Names of which the run shows that they were directories."""
+        return {one.path for one in self.recorded.objects.values() if one.kind == "directory"}
 
     def _lists(self) -> list[str]:
         """What statements name beyond numbers of ranks."""
@@ -263,6 +295,22 @@ class _Build:
                 f"{scattered:,} calls had their data in several pieces of memory; here it is in one"
             )
         return remarks
+
+
+def _own_directories(recorded: Recorded) -> set[str]:
+    """Directories that the run made itself, and that were not there before."""
+    first: dict[str, Call] = {}
+    for call in sorted(recorded.every(), key=lambda call: call.stop):
+        if not call.failed and call.path not in first and call.layer == "posix":
+            first[call.path] = call
+    return {path for path, call in first.items() if call.op == "mkdir"}
+
+
+def _environment(run: Run, mpi: str) -> dict[str, str]:
+    """Open MPI has two libraries for MPI-IO: that of the run."""
+    if family(mpi) != "Open MPI":
+        return {}
+    return {"OMPI_MCA_io": "ompio" if run.sql("from ompio_users()").num_rows else "^ompio"}
 
 
 def _names(code: str, word: str) -> bool:
