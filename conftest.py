@@ -3,6 +3,8 @@
 
 import os
 
+import pytest
+
 #: Beginnings of variables that change what programs do, Fathom, MPI and libraries of mathematics among them.
 HEARD = (
     "FATHOM_", "GOMP_", "HDF5_", "HYDRA_", "I_MPI_", "LC_", "MKL_", "MPICH_", "MPIR_", "NETCDF_", "OMPI_", "OMP_",
@@ -16,6 +18,7 @@ ALSO = (
     "LINES",
     "NO_COLOR",
     "PAGER",
+    "PYTHONDONTWRITEBYTECODE",  # each command would compile all of Fathom
     "PYTHONWARNINGS",
     "TZ",
 )
@@ -36,3 +39,19 @@ def settle() -> None:
 
 
 settle()
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m chooses
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Those that @pytest.mark.some leaves out of `make test` are long ones."""
+    cases: dict[tuple[str, str], list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("some") and not item.get_closest_marker("full"):
+            parent = item.parent.nodeid if item.parent else ""
+            cases.setdefault((parent, getattr(item, "originalname", "")), []).append(item)
+    for of_one in cases.values():
+        (wanted,) = of_one[0].get_closest_marker("some").args
+        kept = {number * len(of_one) // wanted for number in range(wanted)}
+        for number, item in enumerate(of_one):
+            if number not in kept:
+                item.add_marker("full")

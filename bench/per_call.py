@@ -14,7 +14,7 @@ EMPTY = PROGRAMS / "libempty.so"
 CLOCKS = PROGRAMS / "libclocks.so"
 KINDS = ("pwrite", "pread")
 COUNTED = ("file", "job")
-COUNTED_LIMIT = 60.0
+COUNTED_LIMIT = 30.0
 TWO_CLOCKS = "two bare clock readings"
 THREAD_NOISE = (
     1.10  # two threads may be this much dearer before it counts: noise of a shared machine

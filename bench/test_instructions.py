@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from tempfile import mkdtemp
 
 import pytest
 from fathom.attach import attached
@@ -16,6 +17,7 @@ FEW, MANY = 10, 60  # batches; what start and end cost drops out of the differen
 CALLS_IN_BATCH = 2 * 1000  # pwrites and preads
 ATTACHED = 1.0  # more or fewer than with preload: the wrappers are the same
 LIMIT = 128.0  # a little over what was measured: a rise is a finding
+COUNTED_LIMITS = {"file": 220.0, "job": 185.0}
 DOOR = PROGRAMS / "libdoor.so"
 REQUESTS = 500
 REQUEST_LIMITS = {"write": 3300.0, "read": 3600.0, "getattr": 2800.0}
@@ -32,6 +34,13 @@ def bare(directory: Path) -> Before:
 
 def preloaded(directory: Path) -> Before:
     return fathom_run(directory / "run.fathom"), {"LD_PRELOAD": str(EMPTY)}
+
+
+def at_level(level: str) -> Way:
+    def way(directory: Path) -> Before:
+        return fathom_run(directory / "run.fathom", "--level", level), {"LD_PRELOAD": str(EMPTY)}
+
+    return way
 
 
 def attached_to(directory: Path) -> Before:
@@ -52,7 +61,6 @@ def attached_to(directory: Path) -> Before:
 
 def instructions(directory: Path, batches: int, way: Way) -> int:
     """Instructions of a whole run of `calls` on empty calls."""
-    directory.mkdir()
     before, env = way(directory)
     program: list[str | Path] = [PROGRAMS / "calls", "/dev/null", "1", str(batches)]
     return counted(directory / "profile", program, before, env)
@@ -75,8 +83,7 @@ def counted(
 
 def per_call(directory: Path, way: Way) -> float:
     few, many = (
-        instructions(directory / f"{way.__name__}.{batches}", batches, way)
-        for batches in (FEW, MANY)
+        instructions(Path(mkdtemp(dir=directory)), batches, way) for batches in (FEW, MANY)
     )
     return (many - few) / (MANY - FEW) / CALLS_IN_BATCH
 
@@ -87,6 +94,12 @@ def test_instructions_added_to_an_empty_call(tmp_path: Path) -> None:
     assert 20 < added <= LIMIT, f"{added:.1f} instructions added per call"
     more = late - with_preload
     assert abs(more) <= ATTACHED, f"{more:.1f} instructions more when attached"
+
+
+@pytest.mark.parametrize("level", COUNTED_LIMITS)
+def test_instructions_added_to_a_counted_call(tmp_path: Path, level: str) -> None:
+    added = per_call(tmp_path, at_level(level)) - per_call(tmp_path, bare)
+    assert 20 < added <= COUNTED_LIMITS[level], f"{added:.1f} instructions added per call"
 
 
 @pytest.mark.parametrize("op", REQUEST_LIMITS)

@@ -12,7 +12,7 @@ from run import BENCHMARKS
 
 RUN = Path(__file__).with_name("run.py")
 #: The longest even so, in test-full only; what most of them do other tests of the suite do as well.
-LONG = {"exact", "generate", "mix", "scale", "view"}
+LONG = set("attach exact forward generate kernel linear mix query scale sink tuning view".split())
 PARTS = [
     pytest.param(name, marks=[pytest.mark.full] if name in LONG else []) for name in BENCHMARKS
 ]

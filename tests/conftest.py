@@ -14,6 +14,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from harness import case, cephfs, grown, needs, paths, planted, runner, tables
 
+#: Of one file, in `make test`.
+VARIANTS = 4
+
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     if file_path.suffix == ".toml" and file_path.parent.name == "see":
@@ -29,8 +32,7 @@ class CaseFile(pytest.File):
             raise self.CollectError(str(error)) from error
         for one in cases:
             item = CaseItem.from_parent(self, name=one.name, case=one)
-            if one.full:
-                item.add_marker("full")
+            item.add_marker("full" if one.full else pytest.mark.some(VARIANTS))
             yield item
 
 
@@ -83,7 +85,7 @@ def recorded_chombo(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "mpiexec.mpich", "-n", "4", paths.FATHOM, "run", "--no-show", "--layers", "+mpi", "-o", folder / "chombo", "--",
         paths.BUILD / "kernels" / "chombo_hdf5_mpich", "-l", "1", folder / "data",
     ]  # fmt: skip
-    subprocess.run(words, capture_output=True, timeout=120, check=True)
+    subprocess.run(words, capture_output=True, timeout=300, check=True)
     tables.pack(folder / "chombo.fathom")
     return folder / "chombo.fathom"
 

@@ -26,9 +26,9 @@ def shown(folder: Path, level: str, program: str, *words: object, mpi: str = "")
     command = [*launch, paths.PROGRAMS / "programs" / built, *words]
     record = [paths.FATHOM, "run", "--no-show", "--level", level, "-o", run, "--", *command]
     environment = os.environ | runner.STACK_ENV if mpi else None
-    subprocess.run([str(word) for word in record], check=True, timeout=120, env=environment)
+    subprocess.run([str(word) for word in record], check=True, timeout=300, env=environment)
     show = [paths.PYTHON, "-m", "fathom", "show", "--json", str(run)]
-    page = subprocess.run(show, check=True, timeout=120, capture_output=True).stdout
+    page = subprocess.run(show, check=True, timeout=300, capture_output=True).stdout
     tables: dict[str, Any] = json.loads(page)
     return tables
 
@@ -55,6 +55,7 @@ def moved(tables: dict[str, Any], path: Path) -> tuple[int, int]:
     return one["bytes_read"], one["bytes_written"]
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize(
     ("program", "need", "read"),
@@ -86,6 +87,7 @@ def by_layer(folder: Path) -> dict[str, int]:
     return {row[names.index("key")]: row[names.index("bytes")] for row in answer["rows"]}
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("mpi", ["mpich", "ompio"])
 def test_bytes_of_posted_writes_of_mpi(tmp_path: Path, level: str, mpi: str) -> None:
@@ -98,6 +100,7 @@ def test_bytes_of_posted_writes_of_mpi(tmp_path: Path, level: str, mpi: str) -> 
     assert moved(tables, tmp_path / "f") == (0, written)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("level", LEVELS)
 def test_bytes_of_posts_of_pnetcdf(tmp_path: Path, level: str) -> None:
     """What the program says of itself, but what it cancels and what is pending when it closes the file, twice."""

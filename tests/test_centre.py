@@ -31,7 +31,7 @@ def batch(cluster: nodes.Slurm, place: Path, script: str, **more: str) -> str:
 
 def asked(*words: object) -> Any:
     done = subprocess.run(
-        [paths.FATHOM, *words, "--json"], capture_output=True, text=True, check=True, timeout=120
+        [paths.FATHOM, *words, "--json"], capture_output=True, text=True, check=True, timeout=300
     )
     return json.loads(done.stdout)
 
@@ -100,7 +100,7 @@ def opening(place: Path, name: str, bursts: int, opens: int, level: str = "call"
         [paths.FATHOM, "run", "--no-show", "--level", level, "-o", place / "spool" / name, "--",
          *words, str(bursts), str(opens), place / "out" / name],
         env=os.environ | SLOW | {"SLOW_STORE_UNDER": str(place / "out")},
-        capture_output=True, check=True, timeout=120,
+        capture_output=True, check=True, timeout=300,
     )  # fmt: skip
 
 

@@ -109,6 +109,7 @@ def told_apart(name: str, folder: Path, rounds: int) -> None:
                 assert done.returncode == status, (number, state, done.stdout, done.stderr)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_mended_from_unmended_on_a_busy_machine(name: str, tmp_path: Path) -> None:
     told_apart(name, tmp_path, 2)
@@ -275,7 +276,7 @@ def test_pytest(tmp_path: Path) -> None:
     }
     done = subprocess.run(
         [*words, "-q", f"--basetemp={tmp_path}/base", "test_it.py"],
-        cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120, check=False,
+        cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert done.returncode == 1, done.stdout
     assert "3 failed, 2 passed" in done.stdout and "warning" not in done.stdout
@@ -287,7 +288,7 @@ def test_pytest(tmp_path: Path) -> None:
 def ctest(build: Path) -> subprocess.CompletedProcess[str]:
     for words in (["cmake", "--build", "."], ["ctest", "--output-on-failure"]):
         done = subprocess.run(
-            words, cwd=build, capture_output=True, text=True, timeout=120, check=False
+            words, cwd=build, capture_output=True, text=True, timeout=300, check=False
         )
     return done
 
@@ -297,7 +298,7 @@ def test_the_example_of_ctest(tmp_path: Path) -> None:
     shutil.copytree(paths.ROOT / "examples" / "check", tmp_path / "check")
     source, build = tmp_path / "check", tmp_path / "build"
     words = ["cmake", "-S", source, "-B", build, f"-DFATHOM={paths.FATHOM}"]
-    subprocess.run(words, check=True, capture_output=True, timeout=120)
+    subprocess.run(words, check=True, capture_output=True, timeout=300)
     assert ctest(build).returncode == 0
     program = source / "save.c"
     program.write_text(

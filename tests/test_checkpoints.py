@@ -18,6 +18,7 @@ HABITS = {
 }
 
 
+@pytest.mark.some(6)
 @pytest.mark.parametrize("habit", HABITS)
 @pytest.mark.parametrize("form", ["zip", "pickle", "safetensors", "hdf5", "chunks"])
 def test_a_form_and_its_habit(tmp_path: Path, form: str, habit: str) -> None:

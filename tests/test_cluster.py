@@ -545,7 +545,7 @@ def test_workers_on_the_nodes_of_a_slurm_job(
         job = subprocess.Popen(words, env=slurm.environment(), stderr=subprocess.DEVNULL)
         try:
             with cluster.workers(str(file)) as started:
-                started.client.wait_for_workers(2, timeout=120)
+                started.client.wait_for_workers(2, timeout=300)
                 assert hosts(started) == {"one", "two"}
                 assert_equal_answers(started, grown_run.path)
                 run = unpacked(recorded_chombo, tmp_path / "r.fathom")
@@ -582,7 +582,7 @@ def test_workers_below_mpiexec(
         job = subprocess.Popen([*launch, sys.executable, *words], stdout=log, stderr=log)
     try:
         with cluster.workers(str(file)) as started:
-            started.client.wait_for_workers(2, timeout=120)
+            started.client.wait_for_workers(2, timeout=300)
             assert_equal_answers(started, grown_run.path)
     finally:
         job.terminate()
@@ -617,10 +617,10 @@ def test_workers_that_are_batch_jobs(
         assert asked.stdin and asked.stdout
         try:
             with cluster.workers(asked.stdout.readline().strip()) as started:
-                started.client.wait_for_workers(2, timeout=120)
+                started.client.wait_for_workers(2, timeout=300)
                 assert hosts(started) == {"one", "two"}
                 assert_equal_answers(started, grown_run.path)
-            asked.communicate(timeout=60)
+            asked.communicate(timeout=300)
             assert asked.returncode == 0
         finally:
             asked.kill()

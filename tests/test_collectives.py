@@ -87,6 +87,7 @@ def of(rows: Any, function: str) -> Iterator[dict[str, Any]]:
     return iter(sorted(of_function, key=lambda row: row.get("start_seconds", 0.0)))
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("mpi", "nodes"), [("mpich", 1), ("mpich", 2), ("mpich", 4), ("romio321", 2)]
 )
@@ -140,6 +141,7 @@ def test_each_rank_its_own_piece_by_piece(tmp_path: Path) -> None:
     assert (row["locks"], row["efficiency"]) == (0, 1.0)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("mpi", ["mpich", "romio321"])
 @pytest.mark.parametrize("level", ["-m collective", "-m independent"])
 def test_extra_bytes_of_sieving_follow_from_the_extents(

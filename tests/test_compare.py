@@ -65,7 +65,7 @@ def fathom(*words: object, status: int = 0) -> str:
         [str(word) for word in (paths.FATHOM, *words)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     assert done.returncode == status, done.stderr
@@ -87,6 +87,7 @@ ATHENA = "--group restart=restart.* --group history=history.* --group tab=tab.*"
 EACH = [(mpi, level) for mpi in STACKS for level in LEVELS]
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(("mpi", "level"), EACH)
 def test_what_is_known_of_athena(place: Path, mpi: str, level: str) -> None:
     """Collective restart files, small files of all ranks, private files by POSIX."""
@@ -121,6 +122,7 @@ def test_what_is_known_of_athena(place: Path, mpi: str, level: str) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(("mpi", "level"), EACH)
 def test_what_is_known_of_ior(place: Path, mpi: str, level: str) -> None:
     """A file per rank by POSIX: no MPI-IO, everything by all."""
@@ -135,6 +137,7 @@ def test_what_is_known_of_ior(place: Path, mpi: str, level: str) -> None:
         assert (data["bytes_written"], data["files"]) == (4 * 2 * 262144, 4)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("level", LEVELS)
 def test_one_aggregator_is_seen(place: Path, level: str) -> None:
     """With collective buffering on one node all wait, and rank 0 writes; without it everybody does."""
@@ -144,6 +147,7 @@ def test_one_aggregator_is_seen(place: Path, level: str) -> None:
     assert on["time_by"] == off["time_by"] == "all"
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("mpi", STACKS)
 def test_what_is_known_of_flash(place: Path, mpi: str) -> None:
     """HDF5 on MPI-IO: the program itself calls HDF5."""
@@ -199,6 +203,7 @@ def by_hand(run: Path) -> dict[str, Any]:
     return out
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("mpi", STACKS)
 def test_times_and_speedups_by_hand(place: Path, mpi: str) -> None:
     first, second = (recorded(place, job, mpi) for job in ("athena", "ior"))
@@ -257,6 +262,7 @@ def difference(*words: object) -> dict[str, Any]:
     return content
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_run_does_not_differ_from_itself(place: Path, level: str) -> None:
     run = recorded(place, "athena", "mpich", level)

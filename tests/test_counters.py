@@ -89,6 +89,7 @@ def heat(connection: Any) -> list[list[Any]]:
     )
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("what", [("mix",), ("files", 300)], ids=lambda what: what[0])
 def test_levels_tell_the_same(tmp_path: Path, what: tuple[object, ...]) -> None:
     command = (PATTERNS, what[0], "{data}", *what[1:])
@@ -259,6 +260,7 @@ def of_libraries(rows: dict[tuple[Any, ...], list[Any]]) -> dict[tuple[Any, ...]
     return {key: sums for key, sums in rows.items() if key[1] in ("mpiio", "hdf5")}
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("name", KERNELS)
 def test_levels_tell_the_same_of_parallel_programs(tmp_path: Path, name: str) -> None:
     program, launcher = KERNELS[name]
@@ -277,6 +279,7 @@ def test_levels_tell_the_same_of_parallel_programs(tmp_path: Path, name: str) ->
     assert holes > 0
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("level", ["file", "call"])
 @pytest.mark.parametrize("mpi", ["mpich", "ompio"])
 def test_holes_in_memory_and_datatypes_are_told(tmp_path: Path, mpi: str, level: str) -> None:
@@ -296,10 +299,11 @@ def test_holes_in_memory_and_datatypes_are_told(tmp_path: Path, mpi: str, level:
     ) == [
         [rank, label, 20, 0]
         for rank in (0, 1)
-        for label in ("predefined of 8 bytes", "vector of 32 bytes")
+        for label in ("predefined of 8 bytes", "vector of 32 bytes, extent 56, true extent 56")
     ]
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("level", ["file", "call"])
 @pytest.mark.parametrize(
     ("program", "mpi", "op"),

@@ -95,7 +95,7 @@ class Job:
         """After a failure, too."""
         struct.pack_into("<q", self.board, STOP, 1)
         try:
-            self.process.wait(timeout=10)
+            self.process.wait(timeout=100)
         except subprocess.TimeoutExpired:
             self.process.kill()
 
@@ -211,6 +211,7 @@ def waited(place: Path, rank: int) -> list[tuple[int, int]]:
     return list(struct.iter_unpack("<qq", (place / f"waited.{rank}").read_bytes()))
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("mpi", ["mpich", "ompio"])
 def test_who_comes_late_is_named_and_not_who_waits(
     tmp_path: Path, jobs: list[Job], mpi: str

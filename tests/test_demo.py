@@ -40,6 +40,7 @@ def test_the_python_program(tmp_path: Path) -> None:
     assert (tmp_path / "here" / "heat.fathom" / "run.json").is_file()
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("mpi", ["mpich", "openmpi"])
 def test_the_c_program(tmp_path: Path, mpi: str) -> None:
     needs.require([f"mpicc.{mpi}", f"mpiexec.{mpi}"])

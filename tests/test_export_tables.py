@@ -155,7 +155,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(s3d: Path, form: str, tmp_pa
     words = [paths.FATHOM, "export", s3d, "--to", form, "-o", tmp_path / "x"]
     done = subprocess.run(
         ["bash", "-c", 'ulimit -f 8; trap "" XFSZ; exec "$@"', "-", *map(str, words)],
-        capture_output=True, text=True, timeout=100, check=False,
+        capture_output=True, text=True, timeout=300, check=False,
         env={"FATHOM_PYTHON": paths.PYTHON, "PYTHONPATH": str(paths.ROOT / "python"), "PATH": os.environ["PATH"],
             "PYTHONDONTWRITEBYTECODE": "1"},
     )  # fmt: skip

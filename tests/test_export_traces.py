@@ -81,6 +81,7 @@ def arguments(row: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in out.items() if value is not None}
 
 
+@pytest.mark.some(1)
 def test_slices_are_the_calls(
     trace: pftrace.Trace, calls: dict[int, dict[str, Any]], connection: Any
 ) -> None:
@@ -217,7 +218,7 @@ def ctf(run: Path) -> Path:
 
 def babeltrace(place: Path, *words: str) -> list[re.Match[str]]:
     done = subprocess.run(
-        ["babeltrace2", *words, "--no-delta", str(place)], capture_output=True, text=True, timeout=100, check=True
+        ["babeltrace2", *words, "--no-delta", str(place)], capture_output=True, text=True, timeout=300, check=True
     )  # fmt: skip
     assert not done.stderr
     lines = [EVENT.fullmatch(line) for line in done.stdout.splitlines()]

@@ -72,6 +72,7 @@ def run(page: str, shell: str, folder: Path, long: bool) -> None:
         assert bool(step.printed) <= bool(text.strip()), (step.command, done.stdout)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize("page", PAGES)
 def test_commands(page: str, shell: str, tmp_path: Path) -> None:
@@ -93,4 +94,4 @@ def test_more_ranks_than_processors_by_open_mpi(tmp_path: Path) -> None:
     (tmp_path / "build").symlink_to(paths.BUILD)
     (tmp_path / "out").mkdir()
     env = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    subprocess.run(command[1], shell=True, cwd=tmp_path, env=env, timeout=120, check=True)
+    subprocess.run(command[1], shell=True, cwd=tmp_path, env=env, timeout=300, check=True)

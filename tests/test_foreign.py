@@ -21,7 +21,7 @@ def fathom(*words: object, cwd: Path | None = None, status: int = 0, **env: str)
     """What it says on stderr."""
     done = subprocess.run(
         [str(paths.FATHOM), *map(str, words)], cwd=cwd, env={**os.environ, **env},
-        capture_output=True, text=True, timeout=120, check=False,
+        capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert done.returncode == status, done.stderr + done.stdout
     return done.stderr
@@ -32,7 +32,7 @@ def record(place: Path, name: str, *end: str) -> Path:
     command = (WRITES, place / f"{name}.data", 100, 8, *end)
     subprocess.run(
         [str(word) for word in (paths.FATHOM, "run", "--no-show", "-o", run, "--", *command)],
-        capture_output=True, timeout=120, check=False,
+        capture_output=True, timeout=300, check=False,
     )  # fmt: skip
     return run
 
@@ -101,6 +101,16 @@ def test_a_killed_run_that_was_moved_has_its_calls(tmp_path: Path) -> None:
     assert not ring.exists()
 
 
+def test_recovering_leaves_nothing_in_memory(tmp_path: Path) -> None:
+    """Nodes other than the reader's are given back after it."""
+    run = record(tmp_path, "killed", "kill")
+    place = Path(json.loads((run / "run.json").read_text())["configuration"]["ring"])
+    assert list(place.glob("*.ring"))
+    fathom("pack", "--recover", run)
+    assert not place.exists()
+    assert list(run.glob("streams/*/*.fts"))
+
+
 #: Names under which files of a run directory are made, once its streams' folder is known.
 CREATED = [".pack.lock", "tables.tmp", "tables.old", "{node}/agent.log"]
 
@@ -114,7 +124,7 @@ def test_nothing_is_written_through_a_link(tmp_path: Path, name: str) -> None:
     link = run / name.format(node=node.relative_to(run))
     link.symlink_to(precious)
     words = [str(paths.FATHOM), "pack", "--force", str(run)]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
     lines = done.stderr.strip().splitlines()
     if name == ".pack.lock":
         assert done.returncode == 3 and len(lines) == 1 and "no regular file" in lines[0]
@@ -145,3 +155,44 @@ def test_a_dangling_link_makes_no_file(tmp_path: Path) -> None:
     assert tables.ask(tables.connect(run), "select count(*) from calls where op = 'pwrite'") == [
         [100]
     ]
+
+
+ODD = {
+    "copy.fts": "is not named PID.INSTANCE.fts",
+    "1.1.fts": "is no regular file",
+    "2.2.fts": "is a link, which is not followed",
+    "3.3.fts": "is a link, which is not followed",
+}
+
+
+def test_what_is_no_stream_is_named_and_the_rest_is_read(tmp_path: Path) -> None:
+    run = record(tmp_path, "some")
+    (node,) = (path for path in (run / "streams").iterdir() if path.is_dir())
+    (stream,) = node.glob("*.fts")
+    (node / "copy.fts").write_bytes(stream.read_bytes())
+    (node / "1.1.fts").mkdir()
+    (node / "2.2.fts").symlink_to("nowhere")
+    (node / "3.3.fts").symlink_to(stream.name)
+    host = node.name[37:]  # behind the id of its boot
+    con = tables.connect(run)
+    said = tables.ask(con, "select detail from marks where kind = 'missing stream' order by 1")
+    assert said == [[f"{name} of {host} {ODD[name]}"] for name in sorted(ODD)]
+    assert tables.ask(con, "select count(*) from calls where kind = 'write'") == [[100]]
+    shown = subprocess.run(
+        [str(paths.FATHOM), "show", str(run)], capture_output=True, text=True, check=True
+    )
+    assert "missing stream: 1.1.fts" in shown.stdout and "3 more" in shown.stdout, shown.stdout
+
+
+def test_a_part_with_a_link_is_not_joined(tmp_path: Path) -> None:
+    """Else the joined run, which may be given away, has a file of the one who joins."""
+    into, part = record(tmp_path, "whole"), record(tmp_path, "part")
+    for run in into, part:
+        content = json.loads((run / "run.json").read_text())
+        (run / "run.json").write_text(json.dumps(content | {"job": "7"}))
+    (node,) = (path for path in (part / "streams").iterdir() if path.is_dir())
+    (tmp_path / "secret").write_text("secret")
+    (node / "notes").symlink_to(tmp_path / "secret")
+    said = fathom("pack", into, part, status=3)
+    assert "notes: is a link, which is not followed" in said
+    assert not list(into.rglob("notes"))

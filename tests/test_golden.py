@@ -6,6 +6,7 @@ import pytest
 from harness import golden
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize("name", golden.NAMES)
 def test_pages(name: str, tmp_path: Path) -> None:
     wanted = (golden.PAGES / f"{name}.txt").read_text(encoding="utf-8")

@@ -241,6 +241,7 @@ WAYS = [
 ]
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("mpi", MPIS)
 @pytest.mark.parametrize(("kill", "number"), WAYS)
 def test_a_hung_collective_lasts_and_is_named(
@@ -266,6 +267,7 @@ def test_a_hung_collective_lasts_and_is_named(
     assert_named(job, WRITE, line_of(WRITE), True, f"its last call was {WRITE}")
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("mpi", MPIS)
 def test_ranks_that_started_fathom_themselves(launched: Callable[..., Job], mpi: str) -> None:
     """Nobody waits for the end there; the node's watcher notes the deaths."""
@@ -306,6 +308,7 @@ def test_an_agent_alone(tmp_path: Path) -> None:
     assert_named(job, WRITE, line_of(WRITE), True, f"its last call was {WRITE}")
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("library", "mpi", "op", "call"),
     [
@@ -325,6 +328,7 @@ def test_a_hung_call_of_a_library(
     assert_named(job, op, line_of(call, program), True, f"its last call was {op}")
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("mpi", MPIS)
 def test_a_hung_open(launched: Callable[..., Job], mpi: str) -> None:
     job = launched(mpi, "opens")
@@ -334,6 +338,7 @@ def test_a_hung_open(launched: Callable[..., Job], mpi: str) -> None:
     assert_named(job, opened, line_of(opened), False, f"its last call was {WRITE}")
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("mpi", MPIS)
 def test_ranks_in_different_calls(launched: Callable[..., Job], mpi: str) -> None:
     """The last rank is in a collective call of the same file, but another."""
@@ -343,6 +348,7 @@ def test_ranks_in_different_calls(launched: Callable[..., Job], mpi: str) -> Non
     assert_named(job, WRITE, line_of(WRITE), True, "it is in MPI_File_close")
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("mpi", MPIS)
 def test_a_run_killed_while_it_computes_hangs_nowhere(
     launched: Callable[..., Job], mpi: str

@@ -68,6 +68,7 @@ def log(what: str) -> Path:
     return SAMPLE / "strace.log" if what == "strace" else SAMPLE
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     "what",
     ["counters", pytest.param("dxt", marks=pytest.mark.full), "strace", "dftracer", "recorder"],

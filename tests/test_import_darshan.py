@@ -176,6 +176,7 @@ def rows_of(run: Path) -> Counter[tuple[str, str, int, str, int, int, int, int]]
     return Counter(tables.connect(run).sql(select).fetchall())
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("name", QUICK)
 def test_totals_and_segments_are_those_of_darshans_own_reader(tmp_path: Path, name: str) -> None:
     log = sample(name)
@@ -288,7 +289,7 @@ sys.exit(main())
         [sys.executable, "-c", hide, *words],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 2
@@ -305,7 +306,8 @@ SHARES = {
 }
 
 
-@pytest.mark.parametrize("name", wild.logs() or ["darshan-logs-e3sm-pnetcdf"])
+@pytest.mark.some(5)
+@pytest.mark.parametrize("name", wild.cases())
 def test_logs_of_real_jobs_agree_with_darshans_own_reader(name: str) -> None:
     log = wild.log(name)
     run = imported_once(log)
@@ -313,6 +315,7 @@ def test_logs_of_real_jobs_agree_with_darshans_own_reader(name: str) -> None:
     assert rows_of(run) == segments(log)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("name", SHARES)
 def test_share_of_the_run_is_that_of_the_layer_which_the_program_calls(name: str) -> None:
     share, layer, ranks, lasted = SHARES[name]
@@ -344,6 +347,7 @@ def changed(log: Path, module: str, how: str, place: Path) -> Path:
     return path
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("how", ["newer", "damaged"])
 @pytest.mark.parametrize("module", NUMBERS)
 def test_a_module_that_cannot_be_read_costs_itself(tmp_path: Path, module: str, how: str) -> None:

@@ -60,6 +60,7 @@ def each(theirs: Theirs, module: str) -> list[tuple[str, dict[str, Any]]]:
     return named_records
 
 
+@pytest.mark.some(3)
 def test_ranges_of_sizes_are_darshans(imported_run: Any) -> None:
     theirs, base = imported_run
     expected: Counter[tuple[str, str, str, int]] = Counter()
@@ -77,6 +78,7 @@ def test_ranges_of_sizes_are_darshans(imported_run: Any) -> None:
     assert by_range == {key: calls for key, calls in expected.items() if calls}
 
 
+@pytest.mark.some(3)
 def test_order_of_accesses_is_darshans(imported_run: Any) -> None:
     theirs, base = imported_run
     expected: Counter[tuple[str, str]] = Counter()
@@ -311,7 +313,10 @@ def test_layouts_of_lustre_have_their_targets(tmp_path: Path) -> None:
         ("aiio-openpmd-collective", ("for 99.8 % of the run time", "100 % of MPI-IO's read and write time")),
         ("aiio-ior-write-1k", ("for 95.6 % of the run time", "262,144 fsync")),
         ("darshan-logs-imbalanced", ("101,184 MPI_File_write_all, 351 MPI_File_write)", "one of 496 ranks, 0")),
-        ("darshan-logs-skew-app", ("hardly: on average a rank was in I/O calls for 2.01 %",)),
+        pytest.param(
+            "darshan-logs-skew-app", ("hardly: on average a rank was in I/O calls for 2.01 %",),
+            marks=pytest.mark.full,
+        ),
         ("aiio-tmatch-many-files", ("hardly: ", "for 3.16 % of the run time")),
     ],
 )  # fmt: skip

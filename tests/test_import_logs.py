@@ -53,6 +53,7 @@ def test_a_log_is_imported_once_and_anew_when_it_changes(tmp_path: Path) -> None
     assert sorted(tmp_path.iterdir()) == [cache, log]
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     "command",
     [

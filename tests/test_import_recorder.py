@@ -389,6 +389,7 @@ def test_calls_of_version_3_are_those_of_recorders_own_reader(new: Any) -> None:
     )
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("way", WAYS)
 def test_each_way_of_writing_is_the_same_run(way: str) -> None:
     calls, marks = bare(V3 / way)

@@ -35,7 +35,7 @@ def refused(place: Path, *words: object, as_: Sequence[str] = ()) -> str:
     before = sorted(place.rglob("*"))
     done = subprocess.run(
         [*as_, paths.FATHOM, "import", *map(str, words)],
-        capture_output=True, cwd=place, timeout=120, check=False,
+        capture_output=True, cwd=place, timeout=300, check=False,
     )  # fmt: skip
     message = done.stderr.decode()
     assert done.returncode in (2, 3), message

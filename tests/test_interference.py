@@ -36,7 +36,7 @@ def start(tmp: Path, name: str, *words: object) -> Any:
 
 def finish(*processes: Any) -> None:
     for process in processes:
-        _, err = process.communicate(timeout=100)
+        _, err = process.communicate(timeout=300)
         assert process.returncode == 0, err
 
 

@@ -13,7 +13,7 @@ KERNELS = paths.BUILD / "kernels"
 
 
 def run(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
 
 
 def written(name: str, *arguments: str | Path) -> None:

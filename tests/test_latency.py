@@ -42,7 +42,7 @@ def traced(mpi: str, kernel: str, tmp: Path) -> Run:
         "SLOW_STORE_UNDER": str(out),
     }
     subprocess.run(
-        command, check=True, timeout=120, capture_output=True, stdin=subprocess.DEVNULL,
+        command, check=True, timeout=300, capture_output=True, stdin=subprocess.DEVNULL,
         env={**os.environ, **STACK_ENV, **store},
     )  # fmt: skip
     return fathom.open(tmp / "run.fathom")
@@ -87,6 +87,7 @@ def check_own(run: Run) -> None:
     assert packed == climbed and packed
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("mpi", "kernel", "op"),
     [

@@ -43,6 +43,7 @@ def ended(connection: Any) -> list[str]:
     ]
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("way", ["prctl", "syscall"])
 @pytest.mark.parametrize("count", [100, 1_000_000])
 def test_a_filter_that_kills_lets_the_program_end(tmp_path: Path, way: str, count: int) -> None:
@@ -54,6 +55,7 @@ def test_a_filter_that_kills_lets_the_program_end(tmp_path: Path, way: str, coun
     assert not invariants.broken(connection, finished=True, whole=True)
 
 
+@pytest.mark.full
 def test_what_memory_has_no_room_for_is_counted(tmp_path: Path) -> None:
     connection = limited(tmp_path, "prctl", 6_000_000)
     assert tables.ask(connection, WRITES) == [[6_000_000, 6_000_000 * 64]]
@@ -122,6 +124,7 @@ def test_limits_stay_when_another_image_comes(tmp_path: Path) -> None:
     assert tables.ask(connection, WRITES) == [[1000, 64_000]]
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize(
     "way", ["landlock", "chroot", "user", "mounts", "users", "descriptors", "memory", "file size"]
 )

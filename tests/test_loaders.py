@@ -21,6 +21,7 @@ def samples(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     "way", ["queue", "poll", "pipe", "fork", "spawn", "forkserver", "executor", "dask", "joblib"]
 )

@@ -100,6 +100,7 @@ def test_another_store_and_the_schema(runs: Path) -> None:
     assert "asked for" in schema["tables"]["calls"]["size"]["means"]
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize(
     ("tool", "given", "says"),
     [
@@ -111,7 +112,10 @@ def test_another_store_and_the_schema(runs: Path) -> None:
         ("sql", {"run": "mended", "statement": "drop table calls"}, "SQL"),
         ("sql", {"run": "mended", "statement": "select 1) ; copy (select 1"}, "SQL"),
         ("sql", {"run": "mended", "statement": "from read_text('/etc/passwd')"}, "SQL"),
-        ("sql", {"run": "mended", "statement": "select count(*) from range(10000000000), range(100000)"}, "longer"),
+        pytest.param(
+            "sql", {"run": "mended", "statement": "select count(*) from range(10000000000), range(100000)"}, "longer",
+            marks=pytest.mark.full,
+        ),
     ],
 )  # fmt: skip
 def test_refused(runs: Path, tool: str, given: dict[str, Any], says: str) -> None:

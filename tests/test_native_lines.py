@@ -74,6 +74,7 @@ def marked(source: str, sign: str) -> set[tuple[str, int]]:
     return {(match[1], number) for match, number in found if match}
 
 
+@pytest.mark.some(2)
 #: Run-time libraries that are part of the program look like the program: only its callers tell.
 @pytest.mark.parametrize("linked", [False, True], ids=["shared", "linked"])
 @pytest.mark.parametrize("language", LANGUAGES)

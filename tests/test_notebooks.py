@@ -28,6 +28,7 @@ def shown(content: Any) -> list[dict[str, str]]:
     ]
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("notebook", notebooks.NOTEBOOKS, ids=lambda path: path.stem)
 def test_every_cell_runs_and_shows_what_is_kept(notebook: Path, folder: Path) -> None:
     content = notebooks.executed(notebook, folder)

@@ -30,7 +30,7 @@ def recorded(run: Path, *command: object, level: str = "call", **env: str) -> Ru
     """The program, traced."""
     words = [paths.FATHOM, "run", "--no-show", "--level", level, "-o", run, "--", *command]
     subprocess.run(
-        list(map(str, words)), check=True, timeout=120, capture_output=True, stdin=subprocess.DEVNULL,
+        list(map(str, words)), check=True, timeout=300, capture_output=True, stdin=subprocess.DEVNULL,
         env={**os.environ, **env},
     )  # fmt: skip
     return fathom.open(run)
@@ -46,6 +46,7 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
         yield Path(place)
 
 
+@pytest.mark.some(8)
 @pytest.mark.parametrize("level", ["call", "file"])
 @pytest.mark.parametrize("what", ["small-only", "large", "many-files", "sync-each", "by-stream"])
 def test_the_store_that_a_run_was_on_has_its_seconds(

@@ -54,7 +54,7 @@ OF_OSDS = f"""
 def record(place: Path, ceph: cephfs.CephFS, name: str, *command: object) -> Path:
     run = place / f"{name}.fathom"
     words = [paths.FATHOM, "run", f"--ceph={ceph.at}/run", "--no-show", "-o", run, "--", *command]
-    done = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=120)
+    done = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return run
 

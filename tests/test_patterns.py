@@ -157,6 +157,7 @@ def name_of(pattern: dict[str, Any]) -> set[str]:
     return {f"{array}{suffix}", f"{file} {array}{suffix}"}
 
 
+@pytest.mark.some(8)
 @pytest.mark.parametrize("job", JOBS)
 def test_what_is_known_of_each_kernel(place: Path, job: str) -> None:
     page = content(recorded(place, job))
@@ -175,6 +176,7 @@ def test_what_is_known_of_each_kernel(place: Path, job: str) -> None:
         assert all(is_regular(one) for one in page["patterns"] if job in one["path"])
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("job", sorted(USES | STEPS))
 def test_how_files_are_used(place: Path, job: str) -> None:
     files = {one["files"]: one for one in content(recorded(place, job))["files"]}

@@ -58,7 +58,7 @@ def test_one_write_stands_out(planted_run: planted.Planted, small) -> None:
 
 def test_show_names_the_rank_and_the_server(planted_run: planted.Planted) -> None:
     words = [paths.FATHOM, "show", planted_run.path, "--findings", "--json"]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     says = {one["finding"]: one["says"] for one in json.loads(done.stdout)}
     assert says["slow-rank"].startswith(f"rank {planted_run.straggler} ")
@@ -69,7 +69,7 @@ def test_tables_are_those_of_the_packer(planted_run: planted.Planted, tmp_path: 
     run = tmp_path / "real.fathom"
     subprocess.run(
         [paths.FATHOM, "run", "--no-show", "-o", run, "--", "cat", "/dev/null"],
-        timeout=60,
+        timeout=300,
         check=True,
     )
     tables.pack(run)

@@ -6,17 +6,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from harness import faults, needs, power
-from test_engine_faults import COMMANDS, FATHOM, shown_run
+from harness import faults, needs, power, readers
+from harness.readers import FATHOM, shown_run
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("name", ["pack", "pack --force", "recover", "join"])
 def test_the_next_one_is_right(name: str, tmp_path: Path) -> None:
     needs.require(["strace"])
-    prepare, words, folders = COMMANDS[name]
-    prepare(tmp_path / "place")
-    files = faults.below(*folders, but=(".pack.lock", "packed"))
-    case = faults.Case(tmp_path / "place", words, files)
+    case = readers.case(name, tmp_path / "place")
     case.keep()
     wrong = [*power.misordered(case), *power.spoiled(case)]
     assert not wrong, "\n".join(wrong)

@@ -197,6 +197,7 @@ MISTAKES = {
 }
 
 
+@pytest.mark.some(7)
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_mistake_is_one_line_with_file_row_and_key(
     mistake: str, cache: Path, use_store: Path, tmp_path: Path

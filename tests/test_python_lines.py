@@ -15,6 +15,7 @@ ROUNDS = 50
 DEEPEST = 16
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("minor", MINORS)
 def test_each_call_has_its_line(tmp_path: Path, minor: int) -> None:
     """The program writes at the offset that is its line and its stack, which it looked up itself."""

@@ -73,13 +73,13 @@ def trace(kernel: Kernel, level: str, tmp: Path) -> Remembered:
     out.mkdir()
     if kernel.before:
         writer, *words = kernel.before.split()
-        subprocess.run([KERNELS / writer, *words, out], check=True, timeout=60)
+        subprocess.run([KERNELS / writer, *words, out], check=True, timeout=300)
     command = [
         paths.FATHOM, "run", "--no-show", "--level", level, "-o", tmp / level, "--",
         *shlex.split(LAUNCH[kernel.mpi]), "-n", "4", program, *kernel.arguments.split(), out,
     ]  # fmt: skip
     subprocess.run(
-        command, check=True, timeout=120, env={**os.environ, **STACK_ENV}, stdout=subprocess.DEVNULL
+        command, check=True, timeout=300, env={**os.environ, **STACK_ENV}, stdout=subprocess.DEVNULL
     )
     return Remembered(fathom.open(tmp / level))
 
@@ -139,6 +139,7 @@ def check_order(source: Remembered, replies: Answers, kernel: Kernel) -> None:
         assert mean["write"] < mean["read"]
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize(
     "kernel",
     KNOWN,
@@ -211,7 +212,7 @@ def test_processes_without_mpi(level: str, tmp_path: Path) -> None:
     subprocess.run(
         [paths.FATHOM, "run", "--no-show", "--level", level, "-o", tmp_path / "run", "--",
          paths.PYTHON, loader, *options, data],
-        check=True, timeout=120, stdout=subprocess.DEVNULL,
+        check=True, timeout=300, stdout=subprocess.DEVNULL,
     )  # fmt: skip
     source = Remembered(fathom.open(tmp_path / "run"))
     replies = answers(source)
@@ -236,7 +237,7 @@ def next_command(run: str, directory: Path) -> list[str]:
     done = subprocess.run(
         [paths.FATHOM, "show", run, "--next"],
         check=True,
-        timeout=60,
+        timeout=300,
         cwd=directory,
         capture_output=True,
         text=True,
@@ -246,6 +247,7 @@ def next_command(run: str, directory: Path) -> list[str]:
     return [str(paths.FATHOM), "run", "--no-show", *words[2:]]
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     "kernel",
     [one for one in KNOWN if one.name in ("athena_mpiio", "ior_posix", "vpic_hdf5")],
@@ -259,7 +261,7 @@ def test_two_steps_lead_from_counters_to_the_guilty_lines(kernel: Kernel, tmp_pa
         subprocess.run(
             command,
             check=True,
-            timeout=120,
+            timeout=300,
             cwd=tmp_path,
             env={**os.environ, **STACK_ENV},
             stdout=subprocess.DEVNULL,
@@ -297,7 +299,7 @@ def test_a_program_that_is_stripped_is_said_to_be(
     program, run = tmp_path / "short_read", tmp_path / "run.fathom"
     compiled = ["gcc", "-O1", "-w", options, source, "-o", program]
     for words in (compiled, [paths.FATHOM, "run", "--no-show", "-o", run, program, tmp_path / "f"]):
-        subprocess.run([str(word) for word in words], check=True, timeout=120)
+        subprocess.run([str(word) for word in words], check=True, timeout=300)
     assert main(["show", str(run), "--all"]) == 0
     page = " ".join(capsys.readouterr().out.split())
     why = "(in short_read: no line or function is known, it is stripped; fathom doctor PROGRAM"

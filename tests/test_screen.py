@@ -37,7 +37,7 @@ def assert_screen(log: Path, cache: Path) -> None:
             assert 1 <= len(found) <= findings.WORST, text
 
 
-@pytest.mark.parametrize("name", sorted({*wild.logs()} - {*golden.NAMES}))
+@pytest.mark.parametrize("name", wild.cases(but=golden.NAMES))
 def test_of_real_jobs(name: str, tmp_path: Path) -> None:
     assert_screen(wild.log(name), tmp_path)
 

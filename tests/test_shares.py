@@ -31,7 +31,7 @@ def run(recorded_chombo: Path, tmp_path: Path) -> Path:
 
 def share(folder: str, step: str, number: int) -> subprocess.CompletedProcess[str]:
     words = [paths.engine(), "pack-share", folder, step, str(number), "--jobs", "1"]
-    return subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
 
 
 def do(folder: str, step: str, number: int) -> None:

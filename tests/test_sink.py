@@ -133,6 +133,7 @@ def repack(run: Path) -> None:
     shutil.rmtree(run / "tables", ignore_errors=True)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(("index", "files"), [("whole", 1), ("torn", 3), ("none", 2)])
 def test_n_files_and_m_files_give_the_same_tables(
     traced: Path, tmp_path: Path, index: str, files: int
@@ -265,7 +266,7 @@ def start(servers: Servers, run: Path, sink: str, *program: object) -> subproces
 
 
 def ended(process: subprocess.Popen[str]) -> str:
-    _, message = process.communicate(timeout=120)
+    _, message = process.communicate(timeout=300)
     return message
 
 
@@ -302,6 +303,7 @@ def test_a_process_that_is_killed_leaves_all_it_recorded(servers: Servers, tmp_p
     assert not list(run.glob("streams/*/*"))
 
 
+@pytest.mark.full
 def test_servers_that_are_killed_cost_nothing(servers: Servers, tmp_path: Path) -> None:
     """The node's streams go into a file of its own, and that is said."""
     run = tmp_path / "run.fathom"

@@ -70,6 +70,7 @@ def test_nothing_is_fetched_from_elsewhere(built: Path) -> None:
 LOOKED_AT = ("index", "gallery", "tables", "python", "commands/show", "probes/posix")
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_pages_are_legible_in_both_schemes(address: str, chromium: Browser, scheme: str) -> None:
     """axe-core finds too little contrast nowhere; 80 columns of output fit a window of 1,024 pixels."""

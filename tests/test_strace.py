@@ -66,7 +66,7 @@ def link(place: Path, name: str, source: Path, *words: str) -> Path:
 
 def fathom(*words: object, **more: Any) -> Any:
     command = [str(word) for word in (paths.FATHOM, *words)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, **more)
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, **more)
 
 
 def recorded(place: Path, name: str, program: Path, *options: str) -> Any:
@@ -169,6 +169,7 @@ def traced(place: Path, *options: str) -> Path:
     return log
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     "options",
     [

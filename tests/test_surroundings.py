@@ -41,7 +41,7 @@ def answers(place: Path, env: dict[str, str], umask: int = 0o022) -> list[str]:
     ):
         done = subprocess.run(
             [str(paths.FATHOM), *words], cwd=place, env=os.environ | env, umask=umask,
-            capture_output=True, text=True, encoding="utf-8", timeout=120, check=False,
+            capture_output=True, text=True, encoding="utf-8", timeout=300, check=False,
         )  # fmt: skip
         assert done.returncode == (7 if words[0] == "run" else 0), done.stderr
         outputs.append(f"{words[0]}: {done.stdout}\n{done.stderr}".replace(str(place), "PLACE"))
@@ -61,6 +61,7 @@ def usual(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return answers(tmp_path_factory.mktemp("usual") / "place", {})
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("name", SURROUNDINGS)
 def test_odd_surroundings_change_no_answer(tmp_path: Path, usual: list[str], name: str) -> None:
     assert answers(tmp_path / "place", SURROUNDINGS[name]) == usual

@@ -149,6 +149,7 @@ def same(looks: list[dict[str, Any]], run: Path) -> Sums:
     return live
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     "options",
     [("--level", "call"), ("--level", "file"), ("--level", "job"), ("--budget", "2MiB")],
@@ -164,6 +165,7 @@ def test_threads(tmp_path: Path, options: tuple[str, ...]) -> None:
     assert "job" in options or len(files) == 13
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("mpi", ["mpich", "ompio", "romio321"])
 def test_s3d_on_four_ranks(tmp_path: Path, mpi: str) -> None:
     needs.require(needs.of_mpi(mpi))
@@ -200,6 +202,7 @@ def test_a_stuck_write_is_seen_with_its_line(tmp_path: Path) -> None:
     assert not looks[-1]["in_flight"]
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("options", [(), ("--agent",)], ids=["alone", "agent"])
 def test_killed_processes(tmp_path: Path, options: tuple[str, ...]) -> None:
     """Three of them, one after another, each killed while it is looked at; an agent saves what they leave at once."""
@@ -228,11 +231,11 @@ def test_once_and_the_table(tmp_path: Path) -> None:
             [paths.FATHOM, "top", run, "--once", "--by", "line"],
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,
             check=True,
         ).stdout
         os.kill(look["calls"][0]["pid"], signal.SIGTERM)
-        process.wait(timeout=60)
+        process.wait(timeout=300)
     assert look["processes"]["running"] == 1 and look["calls"]
     assert "round_of busy.c:" in text and "processes 1 running" in text and "\x1b" not in text
 
@@ -242,7 +245,7 @@ def refused(*words: object, user: int | None = None) -> str:
         [str(word) for word in words],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
         user=user,
     )

@@ -27,6 +27,7 @@ def record(place: Path, python: str, environment: dict[str, str] | None = None) 
     return exports.record(place, *words, "--", "env", *started, python, PROGRAM, place / "out")
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("minor", MINORS)
 def test_functions_are_regions(tmp_path: Path, minor: int) -> None:
     """The program writes at the offset that is the number of the region around it."""

@@ -108,6 +108,7 @@ def test_a_set_user_id_program(tmp_path: Path) -> None:
     assert executables(folder / "root.fathom") == ["writes"]
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("way", ["group", "thread"])
 def test_who_ends_by_a_system_call_was_not_killed(tmp_path: Path, way: str) -> None:
     directory = tmp_path / "run.fathom"
@@ -168,6 +169,7 @@ def test_a_program_with_the_note_of_go(tmp_path: Path) -> None:
     go_is_said(PROGRAMS / "go_note", tmp_path)
 
 
+@pytest.mark.full
 def test_go_with_c(tmp_path: Path) -> None:
     needs.require(["go"])
     (tmp_path / "main.go").write_text(GO)
@@ -200,6 +202,7 @@ COUNTED = """select coalesce(sum(calls), 0) from counters
     where op = 'pwrite' and file in (select file from files where path like '%/f')"""
 
 
+@pytest.mark.some(3)
 # Of bash: KiB. Below 4 KiB a chunk that tells of its process has no room.
 @pytest.mark.parametrize("limit", [4, 10, 16, 32, 64, 100, 1000, 4000])
 @pytest.mark.parametrize("threads", ["writes"])

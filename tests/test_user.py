@@ -62,10 +62,11 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(*words: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [str(word) for word in words], capture_output=True, text=True, timeout=120, check=False
+        [str(word) for word in words], capture_output=True, text=True, timeout=300, check=False
     )
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("kind", KINDS)
 def test_regions_in_every_kind_of_program(kind: str, library: Path, tmp_path: Path) -> None:
     program = build(tmp_path / "plus", *KINDS[kind])
@@ -178,7 +179,7 @@ def test_the_examples_do_as_they_say(name: str, tmp_path: Path) -> None:
     out = tmp_path / "run.fathom"
     words = [str(w) for w in (paths.FATHOM, "run", "--no-show", "-o", out, "--", *program)]
     env = {**os.environ, "PYTHONPATH": str(paths.ROOT / "python")}
-    subprocess.run(words, cwd=tmp_path, env=env, check=True, timeout=120)
+    subprocess.run(words, cwd=tmp_path, env=env, check=True, timeout=300)
     asked = """
         select p.op, c.op, count(*) from calls c join calls p on c.parent = p.id
         where c.op = 'checkpoint' group by all"""

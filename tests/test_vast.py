@@ -55,6 +55,7 @@ def close(one: float, other: float) -> bool:
     return abs(one - other) <= 1e-6 * abs(other)
 
 
+@pytest.mark.some(6)
 @pytest.mark.parametrize("words", COMMANDS, ids=lambda words: "-".join(words[:1] + words[2:])[:40])
 def test_a_command(run: Path, words: tuple[str, ...], tmp_path: Path) -> None:
     assert main([word.format(run=run, out=tmp_path / "out") for word in words]) == 0

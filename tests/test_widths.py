@@ -56,7 +56,7 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("job")
     (folder / "job.py").write_text(JOB)
     command = [paths.FATHOM, "run", "--no-show", "-o", "job", "--", sys.executable, "job.py"]
-    subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=120)
+    subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=300)
     return str(folder / "job.fathom")
 
 
@@ -68,6 +68,7 @@ def log() -> str:
 ALL = [["--by", name] for name in NAMES] + [[], ["--all"], ["--findings"], ["--on", "lustre"]]
 
 
+@pytest.mark.some(15)
 @pytest.mark.parametrize("options", ALL, ids=lambda words: " ".join(words) or "screen")
 def test_of_one_run(
     options: list[str], job: str, log: str, recorded_chombo: Path, monkeypatch: pytest.MonkeyPatch

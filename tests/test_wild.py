@@ -76,7 +76,8 @@ def sums(run: Run) -> list[dict[str, Any]]:
     ).to_pylist()
 
 
-@pytest.mark.parametrize("name", wild.logs() or ["aiio-ior-write-1k"])
+@pytest.mark.some(6)
+@pytest.mark.parametrize("name", wild.cases())
 def test_the_account_adds_up(name: str) -> None:
     run = run_of(name)
     for row in sums(run):

@@ -80,6 +80,7 @@ def writers(run: Path) -> dict[tuple[str, int], int]:
     return {(source, line): calls for source, line, calls in rows}
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("language", PROGRAMS)
 def test_who_called_a_wrapper_has_its_calls(tmp_path: Path, language: str) -> None:
     make, name, wrapper, callers = PROGRAMS[language]
@@ -92,6 +93,7 @@ def test_who_called_a_wrapper_has_its_calls(tmp_path: Path, language: str) -> No
         assert writers(run) == expected
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("language", PROGRAMS)
 def test_the_call_tree_has_the_path(tmp_path: Path, language: str) -> None:
     make, _, wrapper, callers = PROGRAMS[language]

@@ -14,6 +14,7 @@ import pytest
 from fathom.__main__ import main
 from fathom.errors import FathomError, UsageError
 from fathom.run import database
+from schema import counters_of, write_run
 
 Captured = pytest.CaptureFixture[str]
 
@@ -157,9 +158,17 @@ def test_answers_are_those_of_the_command(
     assert answer.figure().axes[0].get_ylabel().startswith("exclusive seconds")
 
 
-def test_findings_are_those_of_the_command(
-    shared_run: Path, tmp_path: Path, capsys: Captured
-) -> None:
+def test_findings_are_those_of_the_command(tmp_path: Path, capsys: Captured) -> None:
+    second = 10**9
+    call = {"id": 1, "layer": "posix", "op": "write", "kind": "write", "start": 0}
+    call |= {"duration": second}
+    long = write_run(
+        tmp_path / "long.fathom",
+        runs=[{"name": "long", "duration": 2 * second, "events": 1, "processes": 1}],
+        processes=[{"process": 0, "pid": 1, "ended": "clean"}],
+        calls=[call],
+        counters=counters_of([call]),
+    )
     rule = tmp_path / "mine.sql"
     header = dict.fromkeys(("title", "layer", "limit", "lost", "fix", "seen"), "x")
     header |= {"says": "{calls_made} calls", "sure": "0.5", "needs": "counters"}
@@ -167,16 +176,16 @@ def test_findings_are_those_of_the_command(
         "".join(f"-- {key}: {value}\n" for key, value in header.items())
         + "select 7.5 as lost, sum(calls)::bigint as calls_made, [(select min(id) from calls)] as calls from counters\n"
     )
-    table = fathom.open(shared_run).findings(str(rule))
-    assert main(["show", str(shared_run), "--findings", str(rule), "--json"]) == 0
+    table = fathom.open(long).findings(str(rule))
+    assert main(["show", str(long), "--findings", str(rule), "--json"]) == 0
     (printed,) = json.loads(capsys.readouterr().out)
     (row,) = table.to_pylist()
-    io = fathom.open(shared_run).sql("select max(time) / 1e9 as seconds from own_processes()")
+    io = fathom.open(long).sql("select max(time) / 1e9 as seconds from own_processes()")
     assert row["lost_seconds"] == io["seconds"][0].as_py() < 7.5, "no run loses more than its I/O"
     assert row | {"calls": [str(call) for call in row["calls"]]} == printed
     rule.write_text(rule.read_text() + "no sql\n")
     with pytest.raises(UsageError, match=r"mine\.sql"):
-        fathom.open(shared_run).findings(str(rule))
+        fathom.open(long).findings(str(rule))
 
 
 def test_whole_numbers_stay_whole_in_pandas_and_polars() -> None:

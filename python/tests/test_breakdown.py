@@ -106,6 +106,7 @@ PAIRS = [
 ]
 
 
+@pytest.mark.some(20)
 @pytest.mark.parametrize("keys", PAIRS, ids=",".join)
 def test_a_breakdown_is_what_brute_force_finds(keys: list[str], tmp_path: Path) -> None:
     calls = random_calls(random.Random(7))

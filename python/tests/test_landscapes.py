@@ -1,6 +1,9 @@
 """Many runs: found below a directory, their rows kept, ranked."""
 
+import csv
 import json
+import os
+import pwd
 import shutil
 from pathlib import Path
 from typing import Any
@@ -118,6 +121,31 @@ def test_many_are_made_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixtur
     rows = captured.out.splitlines()[1:]
     assert [row.split(",")[0] for row in rows] == [f"r{n:02}" for n in range(landscapes.MANY)]
     assert "none: there is no such run directory" in captured.err
+
+
+def test_a_job_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A line for each run; what is in it is what the tables and run.json have."""
+    run = write_run(
+        tmp_path / "r.fathom",
+        runs=[{"started": 1_700_000_000 * 10**9, "duration": 5 * 10**9, "nodes": 1}],
+        processes=[{"process": 0, "stop": 5 * 10**9, "ended": "clean"}],
+        counters=[
+            {"process": 0, "layer": "posix", "op": op, "kind": kind, "calls": n, "bytes": n, "time": 10**8}
+            for op, kind, n in (("open", "open", 3), ("close", "close", 2), ("read", "read", 7), ("write", "write", 9))
+        ],
+    )  # fmt: skip
+    place = run / "run.json"
+    place.write_text(
+        json.dumps(json.loads(place.read_text()) | {"job": 'a,"b"', "user": os.getuid()})
+    )
+    assert main(["landscape", str(run), "--jobs"]) == 0
+    (row,) = csv.DictReader(capsys.readouterr().out.splitlines())
+    assert row["job_id"] == 'a,"b"' and row["user"] == pwd.getpwuid(os.getuid()).pw_name
+    assert (row["start_time"], row["end_time"]) == ("1700000000", "1700000005")
+    counts = ("read_bytes", "write_bytes", "open_count", "close_count")
+    assert [row[name] for name in counts] == ["7", "9", "3", "2"]
+    assert float(row["io_share"]) == pytest.approx(float(row["io_seconds"]) / 5)
+    assert main(["landscape", str(run), "--jobs", "--csv"]) == 2
 
 
 def test_a_run_that_goes_on_is_not_settled(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import duckdb
 import fathom
 import pytest
 from fathom.__main__ import main
+from fathom.catalog import columns
 from fathom.run import macros, paths, shell
 from fathom.run.store import Run
 from schema import write_run
@@ -29,10 +30,21 @@ def test_all_can_be_made_and_none_has_a_name_of_the_database(run: Run) -> None:
     connection = run.connection
     of_database = connection.execute("select distinct function_name from duckdb_functions()")
     assert not {name for (name,) in of_database.fetchall()} & macros.macros().keys()
+    connection.execute("".join(f"create temp table {table};" for table in of_lake()))
     for name in macros.macros():
         macros.load(connection, f"{name}()")
     of_database = connection.execute("select distinct function_name from duckdb_functions()")
     assert macros.macros().keys() <= {name for (name,) in of_database.fetchall()}
+
+
+def of_lake() -> list[str]:
+    """The tables that a lake's macros are about, which a run has not."""
+    return [
+        f"{table.name} as select "
+        + ", ".join(f'null::{one.sql} as "{name}"' for one in table.columns for name in one.names)
+        + ", null::date as date"
+        for table in columns.tables("lake.toml")
+    ]
 
 
 def made(run: Run) -> set[str]:
@@ -75,7 +87,7 @@ def test_a_shell_has_tables_and_macros_with_their_comments(run: Run) -> None:
     assert connection.execute("select name from runs").fetchall() == [("r",)]
     assert connection.execute("from layer_totals()").fetchall() == []
     commented = "select count(distinct function_name) from duckdb_functions() where comment <> ''"
-    assert connection.execute(commented).fetchall() == [(len(macros.macros()),)]
+    assert connection.execute(commented).fetchall() == [(len(macros.of_run()),)]
 
 
 def test_query_opens_the_shell_or_says_how_to_get_it(

@@ -223,7 +223,7 @@ def test_processes_that_add_at_once_lose_nothing(tmp_path: Path) -> None:
         subprocess.Popen([*words, str(n)], stderr=subprocess.PIPE, text=True) for n in (1, 2)
     ]
     (tmp_path / "go").touch()
-    assert [one.communicate(timeout=120)[1] for one in started] == ["", ""]
+    assert [one.communicate(timeout=300)[1] for one in started] == ["", ""]
     names = [one.name for one in Base(tmp_path / "s.db").entries()]
     assert {name: names.count(name) for name in names} == {"1": 8, "2": 8, "both": 8}
 

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import random
 import shutil
 import subprocess
@@ -64,3 +65,11 @@ def test_csv_gives_the_same_rows() -> None:
     assert read[0] == ["a,b", "n", "list"]
     assert [row[0] for row in read[1:]] == every
     assert read[1][2] == '["plain"]'
+
+
+def test_json_sends_a_terminal_no_orders() -> None:
+    every = [*names(), {"\x9b2J": ["\U000e0001"]}, 2.5, None]
+    text = quoting.json_text(every)
+    assert all(line.isprintable() for line in text.split("\n"))
+    assert json.loads(text) == every
+    assert "é" in text

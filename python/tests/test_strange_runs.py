@@ -156,6 +156,7 @@ def other_shapes() -> Iterator[tuple[str, Callable[[pa.Table], pa.Table]]]:
     yield "selections", lambda rows: rows.slice(0, 0)
 
 
+@pytest.mark.some(12)
 @pytest.mark.parametrize(("name", "change"), list(other_shapes()))
 def test_tables_of_another_shape(
     run_directory: Path,
@@ -274,10 +275,11 @@ def test_what_a_killed_process_left_goes_with_the_next(tmp_path: Path) -> None:
     script = "from fathom.run.scratch import Scratch; Scratch()"
     subprocess.run([sys.executable, "-c", script], check=True, env=environment)
     assert not killed.exists() and lives.is_dir()
-    started[1].communicate("\n", timeout=30)
+    started[1].communicate("\n", timeout=100)
     assert not lives.exists()
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     "words", [["show"], ["show", "--json"], ["landscape"], ["query", "--sql", "from runs"]]
 )

@@ -49,6 +49,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )  # fmt: skip
 
 
+@pytest.mark.some(12)
 @pytest.mark.parametrize("key", sorted(BY))
 def test_a_table(run: Path, key: str, capsys: pytest.CaptureFixture[str]) -> None:
     for form in ((), ("--csv",), ("--json",)):

@@ -21,7 +21,7 @@ def python(place: Path, script: str, *before: object) -> subprocess.CompletedPro
     """A script in a process of its own."""
     words = [*map(str, before), sys.executable, "-c", BEGIN + script]
     return subprocess.run(
-        words, cwd=place, capture_output=True, text=True, timeout=120, check=False
+        words, cwd=place, capture_output=True, text=True, timeout=300, check=False
     )
 
 
@@ -226,7 +226,7 @@ def executed(place: Path, sources: Sequence[str]) -> list[Any]:
     notebook = nbformat.v4.new_notebook(cells=made)
     where = {"metadata": {"path": str(place)}}
     client = NotebookClient(
-        notebook, timeout=120, kernel_name="python3", allow_errors=True, resources=where
+        notebook, timeout=300, kernel_name="python3", allow_errors=True, resources=where
     )
     client.execute()
     return [cell.outputs for cell in notebook.cells]

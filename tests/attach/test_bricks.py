@@ -53,7 +53,7 @@ class Client:
             assert self.process.stdout.readline()
 
     def ends(self) -> None:
-        self.process.communicate(timeout=60)
+        self.process.communicate(timeout=300)
         assert self.process.returncode == 0
 
     def writes_now(self) -> bool:

@@ -28,6 +28,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return busy.build("busy.cpp", tmp_path_factory.mktemp("busy"))
 
 
+@pytest.mark.full
 def test_attached_many_times(program: Path, tmp_path: Path) -> None:
     with busy.running(program) as process:
         for _ in range(ROUNDS):
@@ -96,7 +97,7 @@ def test_who_gets_no_processor_hears_nothing_of_it(tmp_path: Path) -> None:
                 injector.detach(
                     process.pid
                 )  # of one that is detached: nothing waits for all its threads
-            assert process.communicate("", timeout=60) == (None, "")
+            assert process.communicate("", timeout=300) == (None, "")
         assert process.returncode == 7
     finally:
         os.sched_setaffinity(0, ours)
@@ -112,6 +113,7 @@ def killed(pid: int, call: str, number: int, settings: str) -> bool:
     return done.returncode in (-signal.SIGKILL, 128 + signal.SIGKILL)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("each", [3, pytest.param(1 << 30, marks=pytest.mark.full)])
 @pytest.mark.parametrize("call", STEPS)
 def test_an_engine_that_is_killed_leaves_it_whole(

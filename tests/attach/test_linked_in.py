@@ -71,7 +71,7 @@ def counting(program: Path) -> Iterator[Counting]:
     )
     try:
         yield Counting(process)
-        process.communicate(timeout=60)
+        process.communicate(timeout=300)
         assert process.returncode == 7
     finally:
         process.kill()

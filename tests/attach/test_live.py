@@ -48,7 +48,7 @@ def writes(program: subprocess.Popen[str], times: int) -> None:
 def fathom(place: Path, *words: object) -> subprocess.CompletedProcess[str]:
     command = [str(word) for word in (paths.FATHOM, *words)]
     return subprocess.run(
-        command, cwd=place, capture_output=True, text=True, timeout=120, check=False
+        command, cwd=place, capture_output=True, text=True, timeout=300, check=False
     )
 
 

@@ -151,7 +151,7 @@ def said_of(place: Path, pid: int, *, uid: int = 0, **more: Any) -> str:
     """The one line; nothing is left of the run."""
     run = place / "refused"
     words = [paths.PYTHON, "-c", COMMAND, str(uid), str(pid), "-o", str(run)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120, **more)
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=300, **more)
     assert done.returncode == 3, done.stderr
     (line,) = done.stderr.splitlines()
     assert not run.with_suffix(".fathom").exists()
@@ -278,7 +278,7 @@ def stuck(mode: str) -> Iterator[subprocess.Popen[bytes]]:
         assert program.stdout and program.stdout.readline() == b"inside\n"
         try:
             yield program
-            assert program.communicate(b"x", timeout=60)[0] == b"done\n"
+            assert program.communicate(b"x", timeout=300)[0] == b"done\n"
             assert program.returncode == 7
         finally:
             program.kill()

@@ -41,7 +41,7 @@ class Load:
             assert self.process.stdout.readline()
 
     def end(self) -> None:
-        out, _ = self.process.communicate(timeout=60)
+        out, _ = self.process.communicate(timeout=300)
         report = json.loads(out.splitlines()[-1])
         assert report["wrong"] == []
         assert min(report["rounds"]) > 0
@@ -89,7 +89,7 @@ class Counted:
         """How many it has made by then."""
         with self.more:
             until = self.written + more
-            assert self.more.wait_for(lambda: self.written >= until, timeout=60)
+            assert self.more.wait_for(lambda: self.written >= until, timeout=300)
             return self.written
 
 

@@ -75,7 +75,7 @@ def of(place: Path, cluster: nodes.Slurm) -> Iterator[Job]:
     try:
         yield running
         (place / "out" / "stop").touch()
-        assert running.process.wait(timeout=60) == 0  # as it ends bare
+        assert running.process.wait(timeout=300) == 0  # as it ends bare
     finally:
         (place / "out" / "stop").touch()
         running.process.kill()

@@ -29,7 +29,7 @@ def kernel_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         paths.FATHOM, "run", "--no-show", "-o", run, "--", "mpiexec.mpich", "-n", "4",
         paths.BUILD / "kernels" / "s3d_hdf5_mpich", "-r", "-c", "2", "16", "16", "16", "2", "2", "1", data,
     ]  # fmt: skip
-    subprocess.run(words, capture_output=True, timeout=120, check=True)
+    subprocess.run(words, capture_output=True, timeout=300, check=True)
     return run
 
 

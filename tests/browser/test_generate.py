@@ -67,7 +67,7 @@ def text(form: browser.Look) -> str:
 def run(folder: Path, *words: str) -> str:
     """What it says."""
     done = subprocess.run(
-        words, cwd=folder, check=True, timeout=60, stdout=subprocess.PIPE, text=True
+        words, cwd=folder, check=True, timeout=300, stdout=subprocess.PIPE, text=True
     )
     return done.stdout
 

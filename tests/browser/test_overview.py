@@ -102,7 +102,7 @@ def test_without_io_nothing_is_drawn(chromium: Browser, tmp_path: Path) -> None:
     run = tmp_path / "idle.fathom"
     idle = ["sh", "-c", ":"]  # of a shell nothing is recorded
     words = [paths.FATHOM, "run", "--no-show", "--level", "job", "-o", run, "--", *idle]
-    subprocess.run(words, check=True, timeout=120, capture_output=True)
+    subprocess.run(words, check=True, timeout=300, capture_output=True)
     report = tmp_path / "idle.html"
     words = [paths.FATHOM, "report", run, "-o", report, "--timeout", "999"]
     subprocess.run(words, check=True, timeout=900, capture_output=True)

@@ -39,7 +39,7 @@ def run(command: list[str], library: str, tmp: Path, now: bool) -> Slots:
     env |= {"LD_PRELOAD": library, "EDGES_OUT": str(record), "EDGES_SLOTS": "1"}
     if now:
         env["LD_BIND_NOW"] = "1"
-    done = subprocess.run(command, cwd=tmp, env=env, capture_output=True, timeout=60, text=True)
+    done = subprocess.run(command, cwd=tmp, env=env, capture_output=True, timeout=300, text=True)
     if done.returncode:
         sys.exit(f"{command}: exit {done.returncode}: {done.stderr}")
     slots: Slots = {}

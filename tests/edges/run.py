@@ -21,7 +21,7 @@ HERE = Path(__file__).parent
 
 def shell(command: str, tmp: Path, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        ["bash", "-c", command], cwd=tmp, env=env, text=True, capture_output=True, timeout=100
+        ["bash", "-c", command], cwd=tmp, env=env, text=True, capture_output=True, timeout=300
     )
 
 

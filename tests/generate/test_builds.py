@@ -72,6 +72,7 @@ def values(path: Path, library: str, names: list[str]) -> list[float]:
     return [float(v) for v in re.findall(r"(?<![\w.])-?\d[\d.e+]*(?=[,\s;])", data)]
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize(
     ("name", "arrays"),
@@ -83,6 +84,7 @@ def test_old_fortran(name: str, arrays: list[str], library: str, tmp_path: Path)
     assert written == list(range(len(written))) and len(written) > 6000
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("library", [*LIBRARIES, "netcdf4"])
 @pytest.mark.parametrize("suffix", ["c", "cpp"])
 def test_c(suffix: str, library: str, tmp_path: Path) -> None:

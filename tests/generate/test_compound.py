@@ -87,6 +87,7 @@ def values(number: int, shape: tuple[int, ...], members: list[tuple[str, str]]) 
     return array
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("library", "language", "mpi"),
     [

@@ -92,6 +92,7 @@ def text_of(name: str) -> str:
     return text.replace("#end_options", option, 1) if name.endswith("_lumped") else text
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("name", "library", "mpi", "options", "writes"),
     [

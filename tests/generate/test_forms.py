@@ -96,6 +96,7 @@ CASES = [
 QUICK = (0, 3, 8, 12)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("form", "library", "language", "mpi"),
     [

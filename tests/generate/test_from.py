@@ -66,6 +66,7 @@ def values(path: Path, library: str) -> np.ndarray:
         return np.asarray(file["data"])
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("arguments", "library", "mpi", "raw"),
     [
@@ -114,6 +115,25 @@ def test_a_library_s_run_keeps_names_types_and_attributes(tmp_path: Path) -> Non
     assert "yspecies: float64, 4, nsc, z, y, x;" in text
     assert "tstep: global, float64, 0.25;" in text
     assert "array: *, temp, 0, z, div(rank, 2) * (y / (nprocs / 2)), y / (nprocs / 2)" in text
+
+
+def test_a_run_of_hdf5_becomes_code_of_hdf5(tmp_path: Path) -> None:
+    """Without --library: of the run, and of its file."""
+    needs.require(needs.of_mpi("mpich"))
+    kernel = generated.KERNELS / "vpic_hdf5_mpich"
+    if not kernel.exists():
+        pytest.skip(f"{kernel.name} is not built: its library is not installed")
+    run, out = tmp_path / "vpic.fathom", tmp_path / "data"
+    out.mkdir()
+    launch = [*generated.LAUNCH["mpich"], "-n", "2"]
+    done = generated.command(paths.FATHOM, "run", "-o", run, *launch, kernel, "-p", "100", out)
+    assert done.returncode == 0, done.stderr
+    (file,) = out.iterdir()
+    for name, origin in (("of_run", run), ("of_file", file)):
+        done = generated.fathom("--from", origin, "-o", tmp_path / name)
+        assert done.returncode == 0, done.stderr
+        (hints,) = (tmp_path / name).glob("*.iog")
+        assert "library: hdf5;" in hints.read_text()
 
 
 def test_wrong_use_is_said(tmp_path: Path) -> None:

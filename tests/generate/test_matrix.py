@@ -72,6 +72,7 @@ ALL = [
 ]
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize(("kernel", "library", "language", "mpi"), COVER)
 def test_cover(kernel: str, library: str, language: str, mpi: str, tmp_path: Path) -> None:
     generated.whole(KERNELS[kernel], library, language, mpi, (4,), tmp_path)

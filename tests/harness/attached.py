@@ -18,7 +18,7 @@ PROGRAMS = paths.PROGRAMS / "programs"
 def fathom(place: Path, *words: object, **more: Any) -> subprocess.CompletedProcess[str]:
     command = [str(word) for word in (paths.FATHOM, *words)]
     return subprocess.run(
-        command, cwd=place, capture_output=True, text=True, timeout=120, check=False, **more
+        command, cwd=place, capture_output=True, text=True, timeout=300, check=False, **more
     )
 
 
@@ -57,7 +57,7 @@ class Program:
         assert self.process.stdin
         self.process.stdin.close()
         assert self._line() > 0
-        assert self.process.wait(timeout=60) == 7
+        assert self.process.wait(timeout=300) == 7
 
     def holds(self) -> tuple[int, int, int]:
         """Descriptors, mappings, threads."""

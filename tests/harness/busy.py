@@ -71,7 +71,7 @@ def running(program: Path, *arguments: str) -> Iterator[Busy]:
             busy.goes_on()
             yield busy
             busy.goes_on()
-            _, errors = process.communicate(timeout=120)
+            _, errors = process.communicate(timeout=300)
             assert (errors, process.returncode) == ("", 7)
         finally:
             process.kill()

@@ -47,7 +47,7 @@ class Volume:
     def gluster(self, *words: object) -> str:
         command = ["gluster", "--mode=script", f"--glusterd-sock={self.at}/run/glusterd.socket"]
         done = subprocess.run(
-            [*command, *map(str, words)], capture_output=True, text=True, timeout=60, check=False
+            [*command, *map(str, words)], capture_output=True, text=True, timeout=300, check=False
         )
         assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
         return done.stdout
@@ -93,7 +93,7 @@ class Volume:
         return running
 
     def stop(self) -> None:
-        subprocess.run(["umount", self.mount], capture_output=True, timeout=60, check=False)
+        subprocess.run(["umount", self.mount], capture_output=True, timeout=300, check=False)
         if (self.at / "run" / "glusterd.socket").exists():
             self.gluster("volume", "stop", "vol", "force")
         for process in reversed(self.started):

@@ -56,6 +56,12 @@ class Outcome:
     files: tuple[tuple[str, bytes], ...] = ()
     lines: int = field(default=0, compare=False)  # that Fathom itself wrote
 
+    @property
+    def refused(self) -> bool:
+        """With one line, before the program began."""
+        nothing = self.status in (125, 126, 127) and not (self.output or self.errors or self.files)
+        return nothing and self.lines == 1
+
 
 def library_range(log: list[str]) -> tuple[int, int]:
     """Where the loader mapped libfathom.so: its first mapping is as long as all of it."""

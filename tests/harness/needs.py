@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from harness import readers
+
 MPI = {"mpich": "mpich", "ompio": "openmpi", "romio321": "openmpi"}
 
 
@@ -90,6 +92,13 @@ def _page_cache() -> bool:
             return False
 
 
+def _kernel() -> bool:
+    """What --kernel loads: root, a kernel with BTF, and an engine that was built with clang."""
+    words = [readers.ENGINE, "kernel", "--parent", str(os.getpid())]
+    done = subprocess.run(words, capture_output=True, check=False, input=b"")
+    return done.stdout == b"loaded\n"
+
+
 #: Needs that a container may deny for good: skipped there too.
 NOT_EVERYWHERE = {
     "root": "must be root to mount a small tmpfs",
@@ -98,6 +107,7 @@ NOT_EVERYWHERE = {
     "loop": "must be root, and allowed to mount a file as a disk",
     "go": "Go is not installed, and no package of ours brings it",
     "io_uring": "the kernel or a sandbox forbids io_uring",
+    "kernel": "must be root, and allowed to load BPF programs, of an engine that was built with clang",
     "page_cache": "temporary files are in memory, or the kernel does not say what it reads from a disk",
     "processors": "only one processor may be used, so peers that wait by looking take a turn of it each time",
     "mmap_dirty": "the kernel is older than 6.7, or userfaultfd is forbidden",
@@ -109,6 +119,7 @@ SPECIAL: dict[str, Callable[[], bool]] = {
     "namespaces": _namespaces,
     "loop": _loop,
     "io_uring": _io_uring,
+    "kernel": _kernel,
     "mmap_dirty": _mmap_dirty,
     "page_cache": _page_cache,
     "processors": lambda: len(os.sched_getaffinity(0)) > 1,

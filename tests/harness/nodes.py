@@ -133,7 +133,7 @@ class Slurm:
 
     def _ask(self, *words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            words, env=self.environment(), capture_output=True, text=True, check=False, timeout=60
+            words, env=self.environment(), capture_output=True, text=True, check=False, timeout=300
         )
 
     def environment(self) -> dict[str, str]:
@@ -174,7 +174,7 @@ class Slurm:
         for process in reversed(self.started):
             process.send_signal(signal.SIGTERM)
             try:
-                process.wait(timeout=10)
+                process.wait(timeout=100)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()

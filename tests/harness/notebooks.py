@@ -39,7 +39,7 @@ def record(folder: Path) -> None:
     env = {**os.environ, "PATH": path, "HOME": str(folder), "HWLOC_COMPONENTS": "-gl"}
     for line in dict.fromkeys(line for notebook in NOTEBOOKS for line in commands(notebook)):
         subprocess.run(
-            line, shell=True, check=True, cwd=folder, env=env, timeout=120,
+            line, shell=True, check=True, cwd=folder, env=env, timeout=300,
             capture_output=True, stdin=subprocess.DEVNULL,
         )  # fmt: skip
 
@@ -51,7 +51,7 @@ def executed(notebook: Path, folder: Path) -> Any:
     content = read(notebook)
     where = {"metadata": {"path": str(folder)}}
     client = NotebookClient(
-        content, timeout=120, kernel_name="python3", resources=where, record_timing=False
+        content, timeout=300, kernel_name="python3", resources=where, record_timing=False
     )
     client.execute()
     content.metadata = read(notebook).metadata  # not the version of this Python

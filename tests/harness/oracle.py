@@ -115,6 +115,7 @@ LIBC = ("libc.so", "libc-", "ld-linux", "libpthread", "librt.so", "libdl.so", "l
 
 
 WRAPPER = re.compile(r"wrap_(.+)_\d+$")
+OWN_DESCRIPTOR = re.compile(r"/proc/self/fd/(\d+)")
 
 
 def is_libc(module: str) -> bool:
@@ -171,6 +172,11 @@ def wrapper_symbols() -> tuple[list[int], list[str]]:
     symbols = [line.split() for line in listed.splitlines() if " t " in line or " T " in line]
     table = sorted((int(address, 16), name) for address, _, name in symbols)
     return [address for address, _ in table], [name for _, name in table]
+
+
+def is_euidaccess(call: Syscall) -> bool:
+    _, outside = way_out(call.frames)
+    return wrapper_name(call.frames[outside - 1]) in ("wrap_euidaccess_0", "wrap_eaccess_0")
 
 
 def by_loader(call: Syscall) -> bool:
@@ -282,25 +288,43 @@ class Files:
     def __init__(self) -> None:
         self.cwd: dict[int, str] = {}
 
-    def path(self, call: Syscall, shape: Shape) -> tuple[str, int | None]:
-        for text in call.arguments:
-            if text.startswith("AT_FDCWD<"):
-                self.cwd[call.pid] = strace.descriptor(text)[1]
+    def path(self, call: Syscall, shape: Shape, known: Descriptions) -> tuple[str, int | None]:
+        self._follow(call)
         if shape.fd is not None and shape.fd < len(call.arguments):
             fd, path = strace.descriptor(call.arguments[shape.fd])
             return (path if path.startswith("/") else ""), fd
         if shape.path is None or not call.arguments[shape.path].startswith('"'):
             return "", None
         path = strace.unquote(call.arguments[shape.path])
+        if own := OWN_DESCRIPTOR.fullmatch(
+            path
+        ):  # fchmodat without AT_SYMLINK_NOFOLLOW's system call
+            description = known.tables[call.pid].get(int(own[1]))
+            return (description.path if description else path), None
         base = self.cwd.get(call.pid, "")
         fd = None
         if shape.at is not None:
             fd, base = strace.descriptor(call.arguments[shape.at])
         if not path:  # AT_EMPTY_PATH: the descriptor itself
             return (base if base.startswith("/") else ""), fd
-        if path.startswith("/"):
-            return path, None
-        return (os.path.join(base, path) if base.startswith("/") else path), None
+        return _below(base, path), None
+
+    def _follow(self, call: Syscall) -> None:
+        """Where relative paths begin from this call on."""
+        if call.maker and call.pid not in self.cwd:
+            self.cwd[call.pid] = self.cwd.get(call.maker.pid, "")
+        for text in call.arguments:
+            if text.startswith("AT_FDCWD<"):
+                self.cwd[call.pid] = strace.descriptor(text)[1]
+        if call.name == "chdir" and call.result == 0:
+            base = self.cwd.get(call.pid, "")
+            self.cwd[call.pid] = _below(base, strace.unquote(call.arguments[0]))
+        elif call.name == "fchdir" and call.result == 0:
+            self.cwd[call.pid] = strace.descriptor(call.arguments[0])[1]
+
+
+def _below(base: str, path: str) -> str:
+    return os.path.join(base, path) if base.startswith("/") else path
 
 
 class Memory:
@@ -379,7 +403,7 @@ def expected(calls: Iterable[Syscall], oracle: Mapping[str, Row]) -> list[Expect
     for call in calls:
         position, opened_as = descriptions.step(call)
         shape = SHAPES.get(call.name, Shape())
-        path, fd = files.path(call, shape)
+        path, fd = files.path(call, shape, descriptions)
         is_io = memory.is_io(call)
         if call.name not in known or untraced(call.image) or not call.frames:
             continue
@@ -388,6 +412,8 @@ def expected(calls: Iterable[Syscall], oracle: Mapping[str, Row]) -> list[Expect
             continue
         if not is_io:
             continue
+        if call.name == "newfstatat" and call.result == 0 and is_euidaccess(call):
+            continue  # its access(2) comes next
         if call.name.startswith("io_") and any("libaio" in f.module for f in call.frames):
             continue  # a row of layer aio
         size = _argument(call, shape.size)
@@ -618,7 +644,8 @@ def _explains(row: Row, op: str, call: Syscall, oracle: Mapping[str, Row]) -> bo
         return row["result"] == call.result
     if row["kind"] == "open" or call.name not in ("read", "write", "lseek"):
         return True
-    return row["descriptor"] in (None, strace.descriptor(call.arguments[0])[0])
+    descriptor, path = strace.descriptor(call.arguments[0])
+    return row["descriptor"] in (None, descriptor) or row["name"] == path  # after a dup2
 
 
 def _told_plainly(call: Syscall) -> str:

@@ -202,7 +202,7 @@ def unequal(a: Path, b: Path) -> list[str]:
         return [line for name in names for line in unequal(a / name, b / name)]
     if a.suffix == ".h5":
         done = subprocess.run(
-            ["h5diff", "-v", a, b], capture_output=True, text=True, timeout=60, check=False
+            ["h5diff", "-v", a, b], capture_output=True, text=True, timeout=300, check=False
         )
         return [f"h5diff {a} {b}: {done.stdout[-500:]}{done.stderr}"] if done.returncode else []
     if not b.exists() or not filecmp.cmp(a, b, shallow=False):

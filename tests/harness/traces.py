@@ -18,7 +18,7 @@ def given(tool: str, trace: Path, run: Path) -> subprocess.CompletedProcess[str]
     """What the engine says of it."""
     return subprocess.run(
         [engine(), tool, run, trace],
-        input=_functions(), capture_output=True, text=True, timeout=60, check=False,
+        input=_functions(), capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
 
 

@@ -6,8 +6,10 @@ What is known to be true of them, which `tests/test_wild.py` asks and `bench/wil
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -49,6 +51,8 @@ OF_PACKAGE: dict[str, str | None] = {
     "sample-badost": "slow-server",
     "shane_macsio": "independent-small",
 }
+#: Hundreds of processes with all their accesses.
+LONG = ("darshan-logs-skew-app", "darshan-logs-imbalanced")
 #: A best value is right within this factor.
 WITHIN = 3
 
@@ -64,6 +68,15 @@ def logs() -> list[str]:
     """Their names, without `.darshan`."""
     place = folder()
     return sorted(path.stem for path in place.glob("*.darshan")) if place else []
+
+
+def cases(but: Collection[str] = ()) -> list[Any]:
+    """All logs, for `parametrize`, the longest in the full suite only; where there are none, one to be skipped."""
+    return [
+        pytest.param(name, marks=[pytest.mark.full] if name in LONG else [])
+        for name in logs() or ["aiio-ior-write-1k"]
+        if name not in but
+    ]
 
 
 def log(name: str) -> Path:

@@ -53,13 +53,14 @@ def record(place: Path, name: str, *words: object, launcher: str = "") -> tuple[
         env={**os.environ, **runner.STACK_ENV},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stderr
     return tables.connect(run), done.stderr
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("program", "where", "how"),
     [
@@ -124,6 +125,21 @@ def test_hdf5(tmp_path: Path) -> None:
         assert tables.ask(connection, details) == [[1]]
     assert "H5FD_write" in [row[1] for row in rows_of[0]]
     assert rows_of[0] == rows_of[1]
+
+
+@pytest.mark.parametrize("inside", [True, False])
+def test_a_library_inside_a_dynamic_program_is_said(tmp_path: Path, inside: bool) -> None:
+    """As Debian's h5cc links it: no slot leads to it."""
+    if not (HDF5 / "libhdf5.a").is_file():
+        pytest.skip("no static HDF5 here")
+    words = [*([HDF5 / "libhdf5.a"] if inside else []), *HDF5_WORDS]
+    program = link(tmp_path, "sets", "gcc", HERE / "datasets.c", *words, inside=False)
+    connection, _ = record(tmp_path, "run", program, "file.h5")
+    said = tables.ask(connection, "select detail from marks where kind = 'linked in'")
+    says = f"{program} has the library of layer hdf5 inside: none of its calls is seen, those below are; "
+    assert said == ([[says + "link the shared one"]] if inside else [])
+    seen = tables.ask(connection, "select count(*) > 0 from calls where layer = 'hdf5'")
+    assert seen == [[not inside]]
 
 
 def test_mpi(tmp_path: Path) -> None:

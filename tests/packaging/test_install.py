@@ -54,7 +54,7 @@ def assert_viewed(place: Path, fathom: Path) -> None:
         try:
             assert server.stdout is not None
             link = server.stdout.readline().strip()
-            with urllib.request.urlopen(link, timeout=60) as answer:
+            with urllib.request.urlopen(link, timeout=300) as answer:
                 assert answer.status == 200 and b"<title>" in answer.read()
         finally:
             server.terminate()

@@ -14,6 +14,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import h5py
 import pytest
 from harness import generated, needs, paths
 
@@ -128,6 +129,19 @@ def test_numbers_are_alike_at_every_layer_recorded(place: Path) -> None:
     ]
 
 
+def test_files_of_servers_say_whose_they_are(place: Path) -> None:
+    """One path stands for the program's file and for each server's stripes of it."""
+    files = json.loads(typed(place, "show served --by file --json"))
+    for path in (place / "out").glob("*.field.bin"):
+        rows = [row for row in files if row["path"] == str(path) and row["bytes_written"]]
+        [program] = [row for row in rows if row["server"] is None]
+        stripes = {
+            row["server"].rpartition("/")[2]: row["bytes_written"] for row in rows if row["server"]
+        }
+        assert set(stripes) == {"fwd0", "fwd1", "fwd2", "fwd3"}
+        assert sum(stripes.values()) == program["bytes_written"] == path.stat().st_size
+
+
 def test_mpiprofs_questions(place: Path) -> None:
     """MPI-IO or POSIX; dominated by one rank, some or all; how much time, in which operation; when."""
     text = typed(place, "landscape athena s3d")
@@ -176,3 +190,73 @@ def test_figure_4_4(library: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     program = generated.build(out, "fig44", library, "c", "openmpi")
     generated.run(program, "romio321", 4, tmp_path / f"fig44.{generated.SUFFIX[library]}")
+
+
+#: Listing 2's five groups, line by line in its format, for S3D's arrays as Fig. 4.10 cuts them: x in two, y in two.
+LISTING_2 = """#begin_options
+name: listing2;
+library: LIBRARY;
+processes: 4;
+#end_options
+#begin_dimensions
+x: 8;
+y: 6;
+z: 4;
+species: 11;
+directions: 3;
+#end_dimensions
+
+#begin_variables
+mass: double, 4, species, z, y, x;
+velocity: double, 4, directions, z, y, x;
+pressure: double, 3, z, y, x;
+temperature: double, 3, z, y, x;
+#end_variables
+
+#begin_attributes
+unit: pressure, text, "Pa";
+step: temperature, double, 0.25;
+#end_attributes
+
+#begin_write
+ARRAYS
+#end_write
+
+#begin_read
+ARRAYS
+#end_read
+"""
+
+
+@pytest.mark.parametrize("library", ["pnetcdf", "hdf5"])
+def test_listing_2_and_figure_4_10(library: str, tmp_path: Path) -> None:
+    """`array: process_id, var, dim1_start, dim1_count, …, buffer;`: blocks of x and y, the fourth dimension whole."""
+    fourth = {"mass": "0, 11, ", "velocity": "0, 3, ", "pressure": "", "temperature": ""}
+    arrays = "\n".join(
+        f"array: {process}, {name}, {whole}0, 4, {process // 2 * 3}, 3, {process % 2 * 4}, 4, {name};"
+        for name, whole in fourth.items()
+        for process in range(4)
+    )
+    spec, out = tmp_path / "listing2.iog", tmp_path / "out"
+    spec.write_text(LISTING_2.replace("LIBRARY", library).replace("ARRAYS", arrays))
+    done = generated.fathom(spec, "-o", out, "--self-check")
+    assert done.returncode == 0, done.stderr
+    program = generated.build(out, "listing2", library, "c", "openmpi")
+    path = tmp_path / f"listing2.{generated.SUFFIX[library]}"
+    generated.run(program, "romio321", 4, path)
+    shapes = {
+        "mass": (11, 4, 6, 8),
+        "velocity": (3, 4, 6, 8),
+        "pressure": (4, 6, 8),
+        "temperature": (4, 6, 8),
+    }
+    if library == "hdf5":
+        with h5py.File(path) as file:
+            assert {name: file[name].shape for name in file} == shapes
+            assert file["temperature"].attrs["step"] == 0.25
+            assert bytes(file["pressure"].attrs["unit"]) == b"Pa"
+    else:
+        needs.require(["ncdump"])
+        header = generated.command("ncdump", "-h", path).stdout
+        for line in ("mass(species, z, y, x)", 'pressure:unit = "Pa"', "temperature:step = 0.25"):
+            assert line in header, header

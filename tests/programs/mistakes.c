@@ -162,6 +162,17 @@ static void unchecked(const char *path)
 	MUST(close(fd) == 0 && close(wrong) == 0);
 }
 
+/* An open that failed, and nobody looks. */
+static void unopened(const char *path)
+{
+	int wrong = open(path, O_WRONLY);
+
+	MUST(wrong < 0);
+	for (int i = 0; i < 84; i++)
+		MUST(write(wrong, data, KIB) < 0);
+	MUST(close(wrong) < 0);
+}
+
 static void checked(const char *path)
 {
 	int fd = make(path);
@@ -502,6 +513,7 @@ static const struct {
 	{"look-again", look_again},
 	{"remember", remember},
 	{"unchecked", unchecked},
+	{"unopened", unopened},
 	{"checked", checked},
 	{"read-cold", read_cold},
 	{"read-warm", read_warm},

@@ -33,7 +33,7 @@ SQL = """with w as (
 
 def fathom(*words: object) -> Any:
     return subprocess.run(
-        [str(word) for word in (paths.FATHOM, *words)], text=True, capture_output=True, timeout=100, check=False
+        [str(word) for word in (paths.FATHOM, *words)], text=True, capture_output=True, timeout=300, check=False
     )  # fmt: skip
 
 
@@ -50,6 +50,7 @@ def writers_of(run: Steps) -> list[tuple[int, list[int]]]:
     return [(row["writers"], row["told"]) for row in steps]
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     "mpi", ["mpich", pytest.param("romio321", marks=pytest.mark.full), "ompio"]
 )

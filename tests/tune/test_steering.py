@@ -138,7 +138,7 @@ def test_a_program_improves_within_its_run(
     while auto.poll() is None and number < most - 2:
         number += 1
         run.step(number)
-    output, errors = auto.communicate(timeout=60)
+    output, errors = auto.communicate(timeout=300)
     assert auto.returncode == 0 and not errors, errors
     for last in range(number + 1, most):
         (run.out / f"go.{last}").touch()

@@ -60,6 +60,7 @@ def said_seconds(words: str) -> str:
     return words.partition("predicted ")[2].partition(" less")[0]
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("pair", "finding", "message"),
     [

@@ -73,6 +73,7 @@ cb_buffer_size = "{size}"
 """
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("mpi", ["mpich", "romio321", "ompio"])
 def test_hints_reach_files_that_match_and_no_others(tmp_path: Path, mpi: str) -> None:
     case = Case(tmp_path, mpi, "synthetic_mpiio", "column", 256, 1024)
@@ -190,7 +191,7 @@ def test_settings_hold_where_nothing_is_recorded_and_inside_the_launcher(tmp_pat
     )
     done = subprocess.run(
         words(*inside, "--", *rest, tmp_path / "out"),
-        env={**os.environ, **runner.STACK_ENV}, capture_output=True, text=True, timeout=100, check=False,
+        env={**os.environ, **runner.STACK_ENV}, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "out" / "synthetic.0.h5").stat().st_size > 1 << 20

@@ -17,7 +17,7 @@ def test_other_languages_have_what_the_file_says(name: str) -> None:
 def test_a_change_is_written(tmp_path: Path) -> None:
     for name in facts.FILES:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-    for name, table in (("stream-format", "records"), ("tables", "runs")):
+    for name, table in (("stream-format", "records"), ("tables", "runs"), ("centre", "jobs")):
         mark = f"<!-- made of catalog/x.toml: {table} -->\n<!-- end -->\n"
         (tmp_path / f"docs/{name}.md").write_text(mark)
     assert facts.write_facts(tmp_path) == list(facts.FILES)
@@ -61,3 +61,16 @@ def test_a_column_has_one_name(table: columns.Table) -> None:
 def test_what_objects_carry_is_said() -> None:
     said = {row["name"] for row in stream.rows("carries")}
     assert {row["carries"] for row in stream.rows("class") if "carries" in row} == said
+
+
+@pytest.mark.parametrize("private", [{}, {"private": "mine"}, {"private": ["path", "path"]}])
+def test_a_text_is_somebodys(private: dict[str, object]) -> None:
+    """A column of text that says not whose it is cannot be anonymised, so it is no column."""
+    with pytest.raises(ValueError, match="of each text it is one of public, word"):
+        columns._columns({"name": "path", "type": "text"} | private)
+
+
+def test_each_text_has_a_class() -> None:
+    for table in columns.tables():
+        texts = {name for one in table.columns if one.type == "text" for name in one.names}
+        assert set(columns.private()[table.name]) == texts

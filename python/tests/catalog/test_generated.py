@@ -283,6 +283,7 @@ def test_the_small_catalog_compiles(small: Path) -> None:
         compile_c(small, name)
 
 
+@pytest.mark.full
 def test_the_whole_catalog_compiles_and_keeps_to_the_columns(full: Path) -> None:
     names = [path.name for path in full.glob("*.c")]
     assert "tables.c" in names

@@ -55,6 +55,7 @@ def compiled(library: Library, source: Path) -> subprocess.CompletedProcess[str]
     )
 
 
+@pytest.mark.some(6)
 @pytest.mark.parametrize("library", compiled_for(), ids=lambda one: f"{one.layer}-{one.name}")
 def test_prototypes_are_those_of_the_header(library: Library, tmp_path: Path) -> None:
     api = api_of(library.layer)

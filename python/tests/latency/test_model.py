@@ -280,6 +280,7 @@ def test_operation_extremes(kind: str, traced: bool, tmp_path: Path) -> None:
         }
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("name", ["latency operation avg", "throughput", "energy 9.5 4", "call"])
 def test_sums_per_call_and_server(name: str, traced: bool, tmp_path: Path) -> None:
     for _, answer, requests in answered(tmp_path, traced, name, Asked.requests):

@@ -98,6 +98,7 @@ def server_of(call: dict[str, Any], by_id: dict[int, Any], served: set[int]) -> 
     return str(Path(PATHS[call["file"]]).parent)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("traced", [False, True])
 def test_servers_are_what_brute_force_finds(traced: bool, tmp_path: Path) -> None:
     for seed in range(12):

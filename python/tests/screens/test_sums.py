@@ -101,6 +101,7 @@ class Breakdown:
         return times
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize("traced", [False, True], ids=["directories", "traced"])
 @pytest.mark.parametrize("of", ["inclusive", "exclusive"])
 @pytest.mark.parametrize("by", ["layer", "op", "lane", "server"])
@@ -125,6 +126,7 @@ def test_breakdown(tmp_path: Path, by: str, of: str, traced: bool) -> None:
     assert seen > 5
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("t", [{}, {"t": "0-100000"}], ids=["counters", "calls"])
 @pytest.mark.parametrize("by", ["layer", "op", "lane"])
 def test_what_a_layer_kept_and_communicated_is_all_but_the_io_below(

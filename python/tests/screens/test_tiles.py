@@ -107,6 +107,7 @@ def check(cells: dict[Cell, dict[str, float]], oracle: dict[Cell, dict[str, floa
         assert abs(values["bytes"] - oracle[key]["bytes"]) <= 2 * max(1, oracle[key]["calls"] + 3)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("seed", range(6))
 def test_every_level_is_what_its_calls_are(tmp_path: Path, seed: int) -> None:
     forest = Forest(seed, traced=seed % 2 == 0)

@@ -18,7 +18,7 @@ class OverSocket(http.client.HTTPConnection):
     """A connection to a Unix socket."""
 
     def __init__(self, path: str) -> None:
-        super().__init__("localhost:8080", timeout=30)
+        super().__init__("localhost:8080", timeout=100)
         self.path = path
 
     def connect(self) -> None:
@@ -40,7 +40,7 @@ class Server:
     def connection(self) -> http.client.HTTPConnection:
         if isinstance(self.where, str):
             return OverSocket(self.where)
-        return http.client.HTTPConnection("127.0.0.1", self.where, timeout=30)
+        return http.client.HTTPConnection("127.0.0.1", self.where, timeout=100)
 
     def get(
         self, path: str, method: str = "GET", body: bytes | None = None, **headers: str
@@ -83,4 +83,4 @@ def served(*words: str | Path) -> Iterator[Server]:
         yield Server(process, where, link)
     finally:
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
+        process.communicate(timeout=300)

@@ -39,6 +39,7 @@ def resident(server: Server) -> int:
     return int(status.partition("VmHWM:")[2].split()[0]) >> 10
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("statement", [*LARGE, *LONG])
 def test_a_value_as_large_as_the_machine(server: Server, statement: str) -> None:
     status, answer = server.ask(f"sql?run=small&q={quote(statement)}")

@@ -32,13 +32,13 @@ def server(shared_run: Path) -> Iterator[Server]:
 
 def connect(server: Server) -> socket.socket:
     assert isinstance(server.where, int)
-    return socket.create_connection(("127.0.0.1", server.where), timeout=30)
+    return socket.create_connection(("127.0.0.1", server.where), timeout=100)
 
 
 def printed(server: Server) -> list[str]:
     """What it wrote on stderr, when it has ended."""
     server.process.send_signal(signal.SIGINT)
-    return server.process.communicate(timeout=30)[1].splitlines()
+    return server.process.communicate(timeout=100)[1].splitlines()
 
 
 def is_closed(stranger: socket.socket) -> bool:

@@ -1,10 +1,13 @@
-/* Ranks share a file by POSIX calls; what orders their accesses differs.
+/* Ranks share a file, by POSIX calls or MPI-IO; what orders their accesses differs.
  *
  *	overlap FILE       each writes a piece that reaches into the next rank's, all at once
  *	apart FILE         so, but no piece reaches into another
  *	unsynced FILE      rank 0 writes, a barrier, the others read, and nobody closes the file
  *	committed FILE     so, with an fsync before the barrier
- *	closed FILE        so, rank 0 closes before the barrier and the others open after it */
+ *	closed FILE        so, rank 0 closes before the barrier and the others open after it
+ *	mpi FILE           by MPI-IO, each writes and reads the same bytes, all at once
+ *	atomic FILE        so, in MPI's atomic mode
+ *	pointer FILE       each appends records by the shared file pointer, then reads its part of them */
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
@@ -64,6 +67,43 @@ static void write_then_read(const char *path, int rank, const char *mode)
 		close(fd);
 }
 
+static MPI_File open_mpi(const char *path)
+{
+	MPI_File file;
+
+	MPI_MUST(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
+			       &file));
+	return file;
+}
+
+static void touch_the_same(const char *path, int atomic)
+{
+	MPI_File file = open_mpi(path);
+
+	MPI_MUST(MPI_File_set_atomicity(file, atomic));
+	for (int turn = 0; turn < TURNS; turn++) {
+		MPI_Barrier(MPI_COMM_WORLD);
+		MPI_MUST(MPI_File_write_at(file, 0, piece, PIECE, MPI_BYTE, MPI_STATUS_IGNORE));
+		MPI_MUST(MPI_File_read_at(file, 0, piece, PIECE, MPI_BYTE, MPI_STATUS_IGNORE));
+	}
+	MPI_Barrier(MPI_COMM_WORLD);
+	MPI_MUST(MPI_File_close(&file));
+}
+
+static void share_a_pointer(const char *path)
+{
+	MPI_File file = open_mpi(path);
+
+	for (int turn = 0; turn < TURNS; turn++)
+		MPI_MUST(MPI_File_write_shared(file, piece, PIECE, MPI_BYTE, MPI_STATUS_IGNORE));
+	MPI_MUST(MPI_File_sync(file));
+	MPI_Barrier(MPI_COMM_WORLD);
+	MPI_MUST(MPI_File_sync(file));
+	MPI_MUST(MPI_File_seek_shared(file, 0, MPI_SEEK_SET));
+	MPI_MUST(MPI_File_read_ordered(file, piece, PIECE, MPI_BYTE, MPI_STATUS_IGNORE));
+	MPI_MUST(MPI_File_close(&file));
+}
+
 int main(int argc, char **argv)
 {
 	int rank;
@@ -75,6 +115,10 @@ int main(int argc, char **argv)
 		write_pieces(argv[2], rank, PIECE / 2);
 	else if (!strcmp(argv[1], "apart"))
 		write_pieces(argv[2], rank, PIECE);
+	else if (!strcmp(argv[1], "mpi") || !strcmp(argv[1], "atomic"))
+		touch_the_same(argv[2], !strcmp(argv[1], "atomic"));
+	else if (!strcmp(argv[1], "pointer"))
+		share_a_pointer(argv[2]);
 	else
 		write_then_read(argv[2], rank, argv[1]);
 	MPI_Finalize();

@@ -1,0 +1,318 @@
+"""A lake of all jobs: nothing lost, nothing doubled, whoever writes and is killed; and what is said of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import re
+import resource
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from fathom.pages import summaries
+from fathom.run import lake
+from fathom.run.store import open_run
+from harness import day, needs, paths, wild
+
+#: Files written in small pieces, each made sure of; and one in large ones.
+PROGRAM = """
+import os, sys
+file = os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY)
+for one in range(int(sys.argv[2])):
+    os.write(file, b"x" * int(sys.argv[3]))
+    if sys.argv[4] == "sync":
+        os.fsync(file)
+"""
+SLOW = {"SLOW_STORE_LATENCY_US": "3000", "SLOW_STORE_ONLY": "fsync"}
+FILE = re.compile(
+    r"(\w+/date=\d{4}-\d\d-\d\d/([0-9a-f]{16}-[0-9a-f]{16}|together-[0-9a-f]{32})\.parquet|lake\.json|\.compacting)"
+)
+
+
+def record(place: Path, name: str, *words: object) -> Path:
+    slow = f"{paths.BUILD / 'tests' / 'tools' / 'slow_store.so'}:{paths.LIBRARY}"
+    subprocess.run(
+        [paths.FATHOM, "run", "--no-show", "-o", place / name, "--", "env", f"LD_PRELOAD={slow}", sys.executable, "-S",
+         "-c", PROGRAM, place / "data", *map(str, words)],
+        env=os.environ | SLOW | {"SLOW_STORE_UNDER": str(place)}, capture_output=True, check=True, timeout=120,
+    )  # fmt: skip
+    return place / f"{name}.fathom"
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three real runs: one whose user syncs each small piece, two that write large ones."""
+    place = tmp_path_factory.mktemp("spool")
+    record(place, "bad", 300, 512, "sync")
+    record(place, "good", 16, 1 << 20, "no")
+    record(place, "other", 8, 1 << 18, "no")
+    return place
+
+
+@pytest.fixture(scope="module")
+def rows(runs: Path) -> dict[str, Any]:
+    """What a lake has of each."""
+    return {path.stem: summaries.of(open_run(path)) for path in sorted(runs.glob("*.fathom"))}
+
+
+def a_day(rows: dict[str, Any], jobs: int, days: int = 1) -> day.Day:
+    return day.make([rows["good"], rows["other"]], rows["bad"], jobs, days)
+
+
+def assert_is(place: Path, expected: day.Day) -> None:
+    """All jobs of the day are there, each once, with all its rows; and nothing lies elsewhere."""
+    reader = lake.Lake(place).reading()
+    ids = reader.sql("select id from jobs")["id"].to_pylist()
+    assert sorted(ids) == sorted(expected.ids)
+    for table in lake.schemas():
+        (count,) = reader.sql(f"select count(*) as n from {table}")["n"].to_pylist()
+        assert count == expected.rows(table), table
+    strange = [one for one in files(place) if not FILE.fullmatch(one)]
+    assert not strange
+
+
+def files(place: Path) -> list[str]:
+    return [str(one.relative_to(place)) for one in place.rglob("*") if one.is_file()]
+
+
+def fathom(*words: object, status: int = 0, **more: Any) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [paths.FATHOM, *map(str, words)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+        **more,
+    )
+    assert done.returncode == status, (done.stdout, done.stderr)
+    return done
+
+
+def asked(*words: object) -> Any:
+    return json.loads(fathom("landscape", *words, "--json").stdout)
+
+
+def test_runs_are_collected_once(runs: Path, tmp_path: Path) -> None:
+    """Again, moved, and under another name: it is the same run."""
+    into = tmp_path / "lake"
+    assert fathom("collect", "--into", into, runs).stdout == "3 runs added, 0 there already\n"
+    assert fathom("collect", "--into", into, runs).stdout == "0 runs added, 3 there already\n"
+    shutil.copytree(runs / "bad.fathom", tmp_path / "a=b\n'x'.fathom")
+    before = files(into)
+    fathom("collect", "--into", into, tmp_path / "a=b\n'x'.fathom")
+    assert files(into) == before
+    jobs = into / "jobs" / "*" / "*.parquet"
+    moved = duckdb.sql(f"select name, bytes_written from '{jobs}' order by name").fetchall()
+    assert moved == [("bad", 300 * 512.0), ("good", 16.0 * (1 << 20)), ("other", 8.0 * (1 << 18))]
+
+
+def test_the_planted_are_first(rows: dict[str, Any], tmp_path: Path) -> None:
+    """Of some hundred jobs, by four writers who are killed: the slow OST, the bad user, and that he is new."""
+    jobs = a_day(rows, 400, 4)
+    day.write(tmp_path / "lake", jobs, tmp_path, kills=2, most=0.4)
+    assert_is(tmp_path / "lake", jobs)
+    judge(tmp_path / "lake")
+
+
+@pytest.mark.full
+def test_a_day_of_a_centre(rows: dict[str, Any], tmp_path: Path) -> None:
+    jobs = a_day(rows, 20_000, 4)
+    day.write(tmp_path / "lake", jobs, tmp_path, kills=8, most=4.0)
+    assert_is(tmp_path / "lake", jobs)
+    judge(tmp_path / "lake")
+    fathom("collect", "--compact", tmp_path / "lake")
+    assert_is(tmp_path / "lake", jobs)
+
+
+def judge(place: Path) -> None:
+    screen = asked(place, "--top", 3)
+    first = screen["servers"][0]
+    assert first["server"] == f"OST {day.SLOW_OST}" and first["jobs_slow"] > first["jobs"] / 2
+    assert day.SLOWER / 1.5 < first["times"] < day.SLOWER * 1.5
+    assert screen["servers"][1]["times"] < 1.5
+    assert screen["users"][0]["what"] == day.BAD_USER and screen["users"][0]["cause"] == "sync"
+    risen = next(row for row in screen["risen"] if row["kind"] == "user")
+    assert (risen["what"], risen["days"]) == (day.BAD_USER, 0)
+    lines = fathom("landscape", place).stdout.splitlines()
+    assert len(lines) <= 45 and all(line.isprintable() for line in lines)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("deed", ["add", "compact"])
+def test_killed_at_any_step(rows: dict[str, Any], tmp_path: Path, deed: str) -> None:
+    """Before each change of a name: what is read is whole, and when it is done again all is as without the kill."""
+    jobs = a_day(rows, 3)
+    begun = tmp_path / "begun"
+    lake.make(begun)
+    if deed == "compact":
+        for one in jobs.summaries:
+            lake.Lake(begun).add([one])
+    steps = 0
+    for place in killed_lakes(begun, jobs, tmp_path, deed):
+        steps += 1
+        reader = lake.Lake(place).reading()
+        ids = reader.sql("select id from jobs")["id"].to_pylist()
+        assert len(ids) == len(set(ids)) and set(ids) <= jobs.ids
+        if deed == "compact":
+            assert set(ids) == jobs.ids
+        for table in lake.schemas():
+            have = [row for one in jobs.summaries for row in one[table] if row["id"] in ids]
+            (count,) = reader.sql(f"select count(*) as n from {table}")["n"].to_pylist()
+            assert count == len(have), (steps, table)
+        lake.Lake(place).add(jobs.summaries)
+        lake.Lake(place).compact()
+        assert_is(place, jobs)
+    assert steps > 15
+
+
+KILLED = """
+import itertools, os, pickle, shutil, sys
+from pathlib import Path
+from harness import day
+from fathom.run import lake
+begun, part, deed = Path(sys.argv[1]), pickle.loads(Path(sys.argv[2]).read_bytes()), sys.argv[3]
+for step in itertools.count(1):
+    place = begun.with_name(f"killed{step}")
+    shutil.copytree(begun, place)
+    child = os.fork()
+    if not child:
+        day.die_at(step)
+        lake.Lake(place).add(part) if deed == "add" else lake.Lake(place).compact()
+        os._exit(0)
+    if os.waitpid(child, 0)[1] == 0:
+        break
+"""
+
+
+def killed_lakes(begun: Path, jobs: day.Day, place: Path, deed: str) -> Iterator[Path]:
+    """A lake for each step at which a process was killed, and the last that was not."""
+    (place / "part").write_bytes(pickle.dumps(jobs.summaries))
+    subprocess.run(
+        [paths.PYTHON, "-c", KILLED, begun, place / "part", deed],
+        check=True,
+        timeout=120,
+        cwd=paths.TESTS,
+    )
+    yield from place.glob("killed*")
+
+
+def test_a_newer_version_takes_the_place(rows: dict[str, Any], tmp_path: Path) -> None:
+    """Of a run whose parts came later; also where the first one was put together with others."""
+    to = lake.make(tmp_path / "lake")
+    jobs = a_day(rows, 2)
+    to.add(jobs.summaries)
+    newer = {
+        table: [row | {"version": "1" * 16} for row in rows]
+        for table, rows in jobs.summaries[0].items()
+    }
+    newer["jobs"][0] |= {"bytes_written": 7.0, "collected": day.TODAY + day.timedelta(hours=1)}
+    newer["servers"] = newer["servers"][:1]
+    to.add([newer])
+    for _ in range(2):
+        reader = to.reading()
+        ask = """select bytes_written, (select count(*) from servers as s where s.id = j.id) as n
+            from jobs as j where id = $id"""
+        assert reader.sql(ask, id=newer["jobs"][0]["id"]).to_pylist() == [
+            {"bytes_written": 7.0, "n": 1}
+        ]
+        assert reader.sql("select count(*) as n from jobs")["n"].to_pylist() == [2]
+        to.compact()
+
+
+def test_many_small_files_become_few(
+    rows: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lake, "MANY", 5)
+    to, jobs = lake.make(tmp_path / "lake"), a_day(rows, 14)
+    for one in jobs.summaries:
+        to.add([one])
+    assert len(list((tmp_path / "lake" / "jobs").rglob("*.parquet"))) <= 6
+    assert_is(tmp_path / "lake", jobs)
+
+
+def test_a_job_beside_its_programs_earlier_runs(rows: dict[str, Any], tmp_path: Path) -> None:
+    """Today three times its median."""
+    to, jobs = lake.make(tmp_path / "lake"), a_day(rows, 6, 6)
+    for one in jobs.summaries:
+        one["jobs"][0] |= {"program": "solver", "ranks": 4, "io_seconds": 10.0, "name": "before"}
+    last = max(jobs.summaries, key=lambda one: one["jobs"][0]["started"])["jobs"][0]
+    last |= {"io_seconds": 30.0, "name": "today\n"}
+    to.add(jobs.summaries)
+    beside = asked(tmp_path / "lake", "--history", "today\n")
+    (io,) = (row for row in beside["measures"] if (row["what"], row["unit"]) == ("I/O", "seconds"))
+    assert (io["value"], io["median"], io["times"], io["runs"]) == (30, 10, 3, 5)
+    said = fathom("landscape", tmp_path / "lake", "--history", "today\n").stdout
+    assert "beside 5 earlier runs of the program with 4 ranks" in said
+    assert "its I/O takes 3x its median" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "says"),
+    [
+        ("collect --into {file}/lake {run}", 3, "Not a directory"),
+        ("collect --into {spool} {run}", 2, "is neither a lake nor empty"),
+        ("collect --compact {spool}", 2, "is no lake"),
+        ("collect {run}", 2, "--into"),
+        ("collect --into {lake}", 2, "RUN is missing"),
+        ("collect --into {lake} {file}", 3, "is no run directory"),
+        ("landscape {newer}", 2, "its format is 2"),
+        ("landscape {empty}", 2, "no job is in it"),
+        ("landscape {run} --history x", 2, "--history is of a lake"),
+        ("landscape {run} --by users", 2, "--by users is of a lake"),
+        ("landscape {empty} --rank 1", 2, "--rank is of runs"),
+        ("landscape {empty} {run}", 2, "a lake goes alone"),
+        ("landscape {empty} --by io", 2, "a lake has no 'io'"),
+        ("landscape {empty} --since today", 2, "'today' is no date"),
+    ],
+)
+def test_what_cannot_be_is_one_line(
+    runs: Path, tmp_path: Path, words: str, status: int, says: str
+) -> None:
+    (tmp_path / "file").write_text("")
+    for name in ("empty", "newer"):
+        lake.make(tmp_path / name)
+    (tmp_path / "newer" / "lake.json").write_text('{"format": 2}')
+    places = {name: tmp_path / name for name in ("file", "empty", "newer", "lake")}
+    given = [word.format(**places, run=runs / "bad", spool=runs) for word in words.split()]
+    done = fathom(*given, status=status)
+    assert says in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_a_full_disk_is_one_line(runs: Path, tmp_path: Path) -> None:
+    """What is there stays, and nothing half is left."""
+    into = tmp_path / "lake"
+    fathom("collect", "--into", into, runs / "good")
+    before = files(into)
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024))
+
+    done = fathom("collect", "--into", into, runs / "bad", status=3, preexec_fn=limit)
+    assert "File too large" in done.stderr and done.stderr.count("\n") == 1
+    assert set(before) <= set(files(into))
+    assert lake.Lake(into).reading().sql("select name from jobs")["name"].to_pylist() == ["good"]
+    fathom("collect", "--into", into, runs / "bad")
+    assert len(files(into)) > len(before)
+
+
+def test_logs_of_darshan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of a directory; the same log again, under another name, is the same job."""
+    needs.require(["python:darshan"])
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    for number, name in enumerate(("aiio-ior-write-1k", "aiio-ior-write-1k", "aiio-ior-write-1m")):
+        shutil.copy(wild.log(name), logs / f"{number}.darshan")
+    assert fathom("collect", "--into", tmp_path / "lake", logs).stdout.startswith("2 runs added")
+    found = asked(tmp_path / "lake", "--by", "jobs")["jobs"]
+    assert [(row["program"], row["rule"]) for row in found] == [
+        ("ior", "sync-churn"),
+        ("ior", None),
+    ]
