@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .PHONY: help deps deps-demo deps-test venv engine native web no-npm build demo test test-full test-rust test-native test-python test-alone test-web \
-	lint lint-c lint-rust lint-python lint-tests lint-sql lint-shell lint-web lint-docs format bench pictures gallery golden site install uninstall wheel clean check facts
+	torture lint lint-c lint-rust lint-python lint-tests lint-sql lint-shell lint-web lint-docs format bench pictures gallery golden site install uninstall wheel clean check facts
 
 PREFIX ?= /usr/local
 # Not as many as OpenMP may use: nproc looks at its variables too.
@@ -21,7 +21,7 @@ TIMED  := packaging/timed.sh
 DEPS   := deps
 PYTEST  = $(BIN)/python -m pytest -q --durations 20 --durations-min 5 $(if $(FULL),,-m 'not full')
 
-C_FILES := $(sort $(shell find runtime forward kernels examples tests bench engine/encoder/src engine/record/src python/fathom -name '*.[ch]'))
+C_FILES := $(sort $(shell find runtime forward kernels examples tests bench engine/encoder/src engine/kernel/bpf engine/record/src python/fathom -name '*.[ch]'))
 SHELL_FILES := .ci/run $(sort $(shell find packaging runtime tests examples -name '*.sh'))
 WEB_FILES := web/index.html web/package.json web/tsconfig.json web/vite.config.ts $(sort $(shell find web/src -type f))
 PYTHON_FILES := conftest.py python tests bench packaging kernels forward runtime
@@ -31,7 +31,7 @@ DOC_FILES := $(sort $(wildcard *.md) $(shell find bench catalog docs examples en
 
 help:
 	@sed -n '2,4s/^# *//p' Makefile
-	@echo 'targets: deps build web demo check facts test test-full test-ROOM lint format bench pictures gallery golden site install uninstall wheel clean'
+	@echo 'targets: deps build web demo check facts test test-full test-ROOM torture lint format bench pictures gallery golden site install uninstall wheel clean'
 	@echo 'settings: JOBS=$(JOBS) PREFIX=$(PREFIX) PYTHON=$(PYTHON)'
 
 # Debian's packages: of all, of the demo, of the tests too.
@@ -129,6 +129,10 @@ ROOMS = analysis webapi tune codegen imports exports record attach forward docto
 test-%: deps-test build
 	@$(TIMED) $* $(PYTEST) --numprocesses $(JOBS) --dist loadfile \
 		$(or $(TESTS_$*),$(error no room '$*'; there are $(PARTS) $(ROOMS)))
+
+# Kills, faults, damage and odd programs for SECONDS, or one ROUND='--part NAME --seed N --rounds 1'; docs/reliability.md.
+torture: deps-test build
+	@PYTHONPATH=tests $(BIN)/python -P -m torture $(or $(ROUND),--seconds $(or $(SECONDS),1800))
 
 # While one works, below 5 minutes: lint, and the tests that start no MPI program.
 check: lint test-native test-web

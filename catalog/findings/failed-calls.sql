@@ -25,7 +25,7 @@ broken as (
 ),
 failed as materialized (
 	select
-		c.id, c.process, c.op, c.file, c.parent, c.object, c.duration, c.is_own, is_system(c.layer) as of_system,
+		c.id, c.process, c.thread, c.start, c.op, c.kind, c.file, c.parent, c.object, c.duration, c.is_own, is_system(c.layer) as of_system,
 		-- The last 7 bits of an error of MPICH are its class; the others are another number for each call.
 		if(c.layer in ('mpiio', 'pnetcdf') and c.error > 128, c.error % 128, c.error) as error,
 		c.kind in ('read', 'write', 'sync', 'close') as data, p.file as known, p.place
@@ -42,33 +42,45 @@ failed as materialized (
 		-- What a library looks for is its own affair, unless data are lost.
 		and (c.is_own or data)
 ),
+-- Calls on no descriptor: what the last open of their thread asked for that failed before them.
+unopened as (
+	select f.id, p.path, ', after an open of it that failed: ' || r.reason as why
+	from failed as f
+	asof join (select process, thread, start, file, error from calls where kind = 'open' and error <> 0 and is_system(layer)) as o
+		on f.process = o.process and f.thread = o.thread and f.start >= o.start
+	join files as p on p.file = o.file
+	join reason as r on r.error = o.error
+	where f.error = 9 and f.data and f.file is null and f.object is null
+),
 caller as (
 	select id as parent, kind as within from calls where kind in ('open', 'comm') and id in (select parent from failed)
 ),
 alike as (
 	select
 		f.process, f.op, f.error, f.data, f.of_system,
-		coalesce(f.place, nullif(regexp_replace(o.name, '[0-9]+', '*', 'g'), ''), 'an unknown file') as path,
+		coalesce(f.place, nullif(regexp_replace(o.name, '[0-9]+', '*', 'g'), ''), u.path, 'an unknown file') as path, coalesce(u.why, '') as why,
 		count(*) as n, sum(f.duration) / 1e9 as seconds, max_by(f.id, f.duration, 8) as worst, max(f.duration) as longest
-	from failed as f left join caller as c using (parent) left join objects as o using (object)
+	from failed as f left join caller as c using (parent) left join objects as o using (object) left join unopened as u using (id)
 	-- To open a file, ROMIO reads its file of hints, whether that could be opened or not.
 	where (f.known is not null or c.within is distinct from 'open')
 		-- What MPI does when it starts and ends is no I/O of the program's.
 		and (f.is_own or c.within is distinct from 'comm')
+		-- What was not opened is closed in vain: what is read and written says it.
+		and not (f.kind = 'close' and u.id is not null)
 	group by all
 ),
 process as (
 	select
-		process, op, error, data, of_system, if(count(distinct path) = 1, any_value(path), any_value(regexp_extract(path, '^(.*/)[^/]*$', 1)) || '…') as path,
+		process, op, error, data, of_system, why, if(count(distinct path) = 1, any_value(path), any_value(regexp_extract(path, '^(.*/)[^/]*$', 1)) || '…') as path,
 		sum(n) as n, sum(seconds) as seconds, flatten(max_by(worst, longest, 8)) as worst, max(longest) as longest
 	from alike
-	group by process, op, error, data, of_system, if(data, path, regexp_extract(path, '^(.*/)[^/]*$', 1))
+	group by process, op, error, data, of_system, why, if(data, path, regexp_extract(path, '^(.*/)[^/]*$', 1))
 )
 select
 	op,
 	path,
 	if(sum(n) = 1, 'once', format('{:,} times', sum(n)::bigint)) as times,
-	if(of_system, coalesce(any_value(r.reason), format('error {}', error)), format('the library says so (its error {})', error)) as reason,
+	if(of_system, coalesce(any_value(r.reason), format('error {}', error)) || why, format('the library says so (its error {})', error)) as reason,
 	max(seconds) as seconds,
 	if(
 		data, 'look at what the call returned, and stop: what follows works on data that is not there',
@@ -77,5 +89,5 @@ select
 	flatten(max_by(worst, longest, 8)) as calls,
 	if(data, null, max(seconds)) as lost
 from process left join reason as r using (error)
-group by op, path, error, data, of_system
+group by op, path, error, data, of_system, why
 having data or sum(n) >= 16

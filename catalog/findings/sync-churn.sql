@@ -2,7 +2,8 @@
 -- layer:  posix
 -- limit:  a process synced a file or a directory 8 times or more, with at most 4 writes for each sync. Where it is open with O_SYNC or O_DSYNC each
 --   write is one. Files that are alike count together where their writes are below 64 KiB
--- says:   {path}: {syncs:count} syncs by {who}[ for {writes:count} writes of {size:size} on average]{small}; {seconds:seconds} in syncs of the slowest{counted}
+-- says:   {path}: {syncs:count} syncs by {who}[ for {writes:count} writes of {size:size} on average]{small}; {seconds:seconds} in syncs of the
+--   slowest{counted}[, {journal:percent} of it while a journal was committed]
 -- lost:   syncs of the slowest process, less each file's longest and the time of its bytes at the rate of writes. Of files that are alike one
 --   longest is left for all
 -- sure:   0.8
@@ -45,6 +46,12 @@ process as (
 	from each join spent using (process, file) left join account_references() as r on r.file = each.file and r.kind = 'write'
 	group by directory, process
 ),
+committed as (
+	select e.directory, nullif(sum(k.journal_time)::double, 0) / sum(k.duration) as journal
+	from kernel_calls() as k join each as e using (process, file)
+	where k.kind = 'sync'
+	group by e.directory
+),
 example as (
 	select e.directory, max_by(c.id, c.duration, 8) as calls
 	from calls as c join (select distinct directory, file, by_open from each) as e using (file)
@@ -65,7 +72,8 @@ select
 	case when bool_or(by_open) then ', that is in its writes' when bool_or(silent) then ', as the log has them in its writes' else '' end as counted,
 	if(bool_or(by_open), 'Open the file without O_SYNC and O_DSYNC', null) as opened,
 	any_value(calls) as calls,
+	any_value(journal) as journal,
 	max(lost) as lost
-from process left join example using (directory)
+from process left join example using (directory) left join committed using (directory)
 group by directory
 having max(lost) > 0

@@ -7,8 +7,11 @@ import shutil
 import socket
 import stat
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
+
+DAY = 86400  # seconds
 
 
 @contextlib.contextmanager
@@ -28,6 +31,31 @@ def replacing(path: Path, folder: bool = False) -> Iterator[Path]:
         _move(partial, path)
     finally:
         _remove(partial)
+
+
+def remove_abandoned(folder: Path) -> None:
+    """Removes what writers by `replacing` left in a folder: of this node those that have ended."""
+    # Others go after a day.
+    for partial in folder.glob(".*"):
+        words = partial.name.rsplit(".", 2)
+        if len(words) == 3 and words[1].isdigit() and words[2].isdigit():
+            with contextlib.suppress(FileNotFoundError, PermissionError):  # another one's, or gone
+                if _is_abandoned(partial, words[0], int(words[1])):
+                    _remove(partial)
+
+
+def _is_abandoned(partial: Path, name_and_host: str, writer: int) -> bool:
+    if time.time() - partial.lstat().st_mtime > DAY:
+        return True
+    if not name_and_host.endswith(f".{socket.gethostname()}"):
+        return False
+    try:
+        os.kill(writer, 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        pass  # another user's
+    return False
 
 
 def replace_bytes(path: Path, content: bytes) -> None:

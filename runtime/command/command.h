@@ -70,6 +70,7 @@ struct options {
 	unsigned servers;    /* forwarding servers started around the program; 0: none */
 	const char *forward_path;    /* what they export; NULL: the current directory */
 	bool strace;                 /* no library: strace records the program */
+	bool kernel, kernel_calls;   /* what the kernel does for it, too; and its system calls */
 	const char *forward_storage; /* where each keeps stripes of its own; NULL: they share it */
 	struct sink sink;
 	bool no_show;   /* no summary at the end */
@@ -99,6 +100,11 @@ __attribute__((noreturn)) void strace_exec(const struct run *run);
 pid_t strace_program(pid_t strace); /* which it follows: signals are for it */
 void strace_import(const struct run *run);
 
+/* kernel.c: what the kernel does for the program. */
+void kernel_load(struct run *run);   /* fails before anything is made */
+void kernel_follow(struct run *run); /* from here on, what we start */
+void kernel_end(const struct run *run);
+
 /* image.c: a line if a program cannot be recorded, or not all of it. */
 void image_say(const char *path);
 
@@ -116,10 +122,11 @@ struct run {
 	const char *tuned;  /* the same of the settings file */
 	const char *job;
 	uint64_t id, start_ns;
-	const char *start_json;        /* run.json's text without the closing brace */
-	int agent_input, agent_output; /* pipes to the agent; -1: none waits for us */
-	int watcher;                   /* socket to the watcher; -1: none listens to us */
-	pid_t child;                   /* the program, when it has been started */
+	const char *start_json;          /* run.json's text without the closing brace */
+	int agent_input, agent_output;   /* pipes to the agent; -1: none waits for us */
+	int kernel_input, kernel_output; /* pipes to who loads the kernel's programs; -1: nobody */
+	int watcher;                     /* socket to the watcher; -1: none listens to us */
+	pid_t child;                     /* the program, when it has been started */
 };
 void run_name(struct run *run);
 void run_create(struct run *run);

@@ -23,7 +23,7 @@ static void find_program(const struct run *run)
 	char **command = run->options.command;
 	const char *path = program_find(command[0]), *word = program_word(command);
 
-	if (!run->launcher.name[0] && !run->options.strace)
+	if (!run->launcher.name[0] && !run->options.strace && !run->options.kernel_calls)
 		image_say(word == command[0] ? path : word);
 }
 
@@ -37,6 +37,7 @@ static void prepare(struct run *run, bool with_command, int argc, char **argv)
 	if (with_command)
 		find_program(run);
 	strace_check(run);
+	kernel_load(run);
 	forwarding_check(run);
 	if (!run->launcher.name[0]) /* a rank finds out whether its node has it already */
 		compile(run);
@@ -77,7 +78,9 @@ static int command_run(int argc, char **argv)
 		program_exec(run.options.command);
 	}
 	agent_start(&run, true);
+	kernel_follow(&run);
 	status = program_wait(&run);
+	kernel_end(&run);
 	if (run.options.strace)
 		strace_import(&run);
 	run_finish(&run, status);

@@ -352,6 +352,14 @@ static void take_ceph(struct options *options, const char *value)
 	take_agent(options, NULL);
 }
 
+static void take_kernel(struct options *options, const char *value)
+{
+	if (value && strcmp(value, "calls"))
+		fail(EXIT_FATHOM, "--kernel=%s: calls, or nothing", value);
+	options->kernel = true;
+	options->kernel_calls |= value != NULL;
+}
+
 static void take_collect(struct options *options, const char *value)
 {
 	options->collect = parse_collector(value);
@@ -481,6 +489,11 @@ static const struct {
 	 "record by strace, slower and system calls only: for static programs, Go, and others that "
 	 "no library can be brought into",
 	 .flag = offsetof(struct options, strace), .of = RUN},
+	{"kernel", "[=calls]",
+	 "what the kernel does for PROGRAM, too: page cache, block devices, pauses of writers, "
+	 "commits of journals; calls: and system calls of programs that no library can be brought "
+	 "into; as root, or with CAP_BPF and CAP_PERFMON (docs/kernel.md)",
+	 .take = take_kernel, .of = RUN},
 	{"no-show", NULL, "no summary on stderr at the end",
 	 .flag = offsetof(struct options, no_show), .of = RUN},
 	{"join", NULL,

@@ -108,11 +108,12 @@ void run_name(struct run *run)
 			fail(EXIT_FATHOM, "cannot make %s: %s", run->directory, strerror(errno));
 	} else if (run->options.output) {
 		run->directory = absolute(run->options.output);
-		if (mkdir(run->directory, 0777) && errno == EEXIST)
-			fail(EXIT_FATHOM, "%s exists; name another with -o, or remove it",
-			     run->directory);
-		else if (access(run->directory, F_OK))
+		if (mkdir(run->directory, 0777)) {
+			if (errno == EEXIST)
+				fail(EXIT_FATHOM, "%s exists; name another with -o, or remove it",
+				     run->directory);
 			fail(EXIT_FATHOM, "cannot make %s: %s", run->directory, strerror(errno));
+		}
 	} else {
 		run->directory = numbered(run->program);
 	}
@@ -222,6 +223,8 @@ static void json_configuration(struct text *out, const struct run *run)
 	}
 	if (options->sample)
 		text_add(out, ", \"sample\": %s", options->sample);
+	if (options->kernel)
+		text_add(out, ", \"kernel\": true");
 	sink_json(out, &options->sink);
 	text_add(out, ", \"ring\": ");
 	json_string(out, run->ring);

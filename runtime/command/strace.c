@@ -33,6 +33,7 @@ static const char *needs_library(const struct options *options)
 	       : options->files               ? "--files"
 	       : options->sample              ? "--agent, --sample, --ceph, --collect, --trace-sink"
 	       : options->servers             ? "--forward"
+	       : options->kernel              ? "--kernel"
 	       : options->level != LEVEL_CALL ? "--level"
 					      : NULL;
 }

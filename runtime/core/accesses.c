@@ -6,8 +6,7 @@
 #include "core/stream.h"
 #include "core/thread.h"
 #include "core/counters.h"
-
-enum { FILE_BLOCK = 4096 }; /* what an offset is a multiple of when it is aligned */
+#include "core/access.h"
 
 /* Bin of a histogram by powers of four: 0 is size 0, i is [4^(i-1), 4^i), the last is open-ended. */
 static uint32_t bin_of(int64_t value)
@@ -22,8 +21,7 @@ static struct counter_key key_of(const struct data_counter *n)
 	return (struct counter_key){n->sum.op, n->sum.object, n->sum.enclosing};
 }
 
-/* Another value follows: the run that ends goes into the histogram, if it has one, and into the tally. */
-static __attribute__((noinline)) void next_run(struct thread *t, struct data_counter *n,
+__attribute__((noinline)) void access_next_run(struct thread *t, struct data_counter *n,
 					       struct run *run, uint64_t *bins, enum tallied what,
 					       int64_t value)
 {
@@ -39,69 +37,11 @@ static __attribute__((noinline)) void next_run(struct thread *t, struct data_cou
 		tally_add(t, &key, what, &ended);
 }
 
-static void add_size(struct thread *t, struct data_counter *n, int64_t size)
+void access_hole(struct thread *t, struct data_counter *n, int64_t extent)
 {
-	if (likely(n->size.value == size))
-		n->size.calls++;
-	else
-		next_run(t, n, &n->size, n->sizes, TALLY_SIZE, size);
-}
+	const struct counter_key key = key_of(n);
 
-static void add_stride(struct thread *t, struct data_counter *n, int64_t distance)
-{
-	if (likely(n->stride.value == distance))
-		n->stride.calls++;
-	else
-		next_run(t, n, &n->stride, NULL, TALLY_STRIDE, distance);
-}
-
-/* Of extents only those with holes are tallied: the others are sizes. */
-static void add_shape(struct thread *t, struct data_counter *n, int64_t extent, bool holes,
-		      bool pieces)
-{
-	n->count[(holes ? HOLES_FILE : CONTIGUOUS) + pieces]++;
-	if (likely(n->extent.value == extent))
-		n->extent.calls++;
-	else
-		next_run(t, n, &n->extent, n->extents, TALLY_EXTENT, extent);
-	if (unlikely(holes)) {
-		const struct counter_key key = key_of(n);
-
-		tally_add(t, &key, TALLY_EXTENT, &(struct run){extent, 1});
-	}
-}
-
-static void first_located(struct order *o, int64_t offset, int64_t end)
-{
-	o->first_offset = o->second_offset = offset;
-	o->first_end = end;
-}
-
-static void add_located(struct thread *t, struct data_counter *n, int64_t offset, int64_t end)
-{
-	struct order *o = &n->order;
-	const int64_t distance = (int64_t)((uint64_t)offset - (uint64_t)o->last_offset);
-
-	n->count[UNALIGNED_FILE] += offset % FILE_BLOCK != 0;
-	if (unlikely(o->located < 2)) {
-		if (o->located == 0)
-			first_located(o, offset, end);
-		else
-			o->second_offset = offset;
-	}
-	if (likely(o->located)) {
-		n->count[SEQUENTIAL] += offset >= o->last_end;
-		if (offset == o->last_end) {
-			n->count[CONSECUTIVE]++;
-		} else if (distance != 0) {
-			n->count[STRIDED] += o->located > 1 && distance == o->distance;
-			add_stride(t, n, distance);
-		}
-		o->distance = distance;
-	}
-	o->located++;
-	o->last_offset = offset;
-	o->last_end = end;
+	tally_add(t, &key, TALLY_EXTENT, &(struct run){extent, 1});
 }
 
 /* The entry, from 1, of the first access to this object in this layer. */
@@ -116,15 +56,9 @@ static uint32_t home_of(const struct data_table *table, const struct data_counte
 	return (uint32_t)(n - table->entry) + 1;
 }
 
-static void add_turn(struct thread *t, struct data_counter *n, uint32_t direction)
+void access_first_turn(struct thread *t, struct data_counter *n)
 {
-	struct data_counter *home;
-
-	if (unlikely(!n->home))
-		n->home = home_of(t->data, n);
-	home = &t->data->entry[n->home - 1];
-	n->count[SWITCHES] += home->turn && home->turn != direction;
-	home->turn = direction;
+	n->home = home_of(t->data, n);
 }
 
 static int64_t field(const struct call *c, uint8_t at, int64_t none)
@@ -151,26 +85,22 @@ static struct reach reach_of(const struct call *c, const struct op *op, int64_t 
 void access_add(struct thread *t, struct data_counter *n, const struct call *c)
 {
 	const struct op *op = op_of(c->op);
-	const int64_t asked = field(c, op->size_at, -1), offset = field(c, op->offset_at, -1);
+	const int64_t offset = field(c, op->offset_at, -1);
 	const struct reach r = reach_of(c, op, offset);
-	int64_t end = offset;
+	const uint32_t uncut = t->uncut;
 
-	if (asked >= 0 || r.amount >= 0)
-		add_size(t, n, asked >= 0 ? asked : r.amount);
-	if (n->sum.zero != COUNTER_ALL)
-		return;
-	if (r.amount >= 0 && r.extent >= 0)
-		add_shape(t, n, r.extent, r.extent > r.amount, field(c, op->pieces_at, 0) > 1);
-	if (!c->object)
-		return;
-	add_turn(t, n, op->direction);
-	if (offset < 0)
-		return;
-	if (r.amount > 0)
-		end += r.extent >= 0 ? r.extent : r.amount;
-	add_located(t, n, offset, end);
-	t->uncut |= 1u << op->layer;
-	be_slow(t);
+	access_count(t, n,
+		     &(struct access){
+			     .asked = field(c, op->size_at, -1),
+			     .offset = offset,
+			     .amount = r.amount,
+			     .extent = r.extent,
+			     .pieces = field(c, op->pieces_at, 0) > 1,
+			     .direction = op->direction,
+			     .layer = op->layer,
+		     });
+	if (t->uncut != uncut)
+		t->when_ready = usual_state(t);
 }
 
 void access_scatter(struct data_counter *n, const struct call *c)

@@ -26,7 +26,8 @@ enum {
 	PYTHON_LINES = 16,  /* of the user's, in a path */
 	FILES = 256,        /* of Python, whose owner is known */
 	FRAMES = 128,       /* of Python, looked at to find the user's */
-	USUAL = 64,         /* entries of struct usual */
+	USUAL = 64,         /* entries of struct usual, */
+	COUNTER_PLACES = 128,
 	PATH_BYTES = 4096,
 	OWN_DESCRIPTORS = 16, /* that a vfork child may open and be followed */
 	MARKS = 256,          /* per process image; further ones are counted */

@@ -18,6 +18,7 @@
 #include "core/stream.h"
 #include "core/thread.h"
 #include "core/fast.h"
+#include "core/count.h"
 #include "core/levels.h"
 #include "core/raw.h"
 #include "core/process.h"
@@ -128,14 +129,6 @@ static bool enter_inside(struct thread *t, const struct call *c, int64_t size, i
 
 /* ---- calls that get no row ---- */
 
-/* Such a call's depth is this and its level, so that call_leave takes its slow path. */
-enum { NO_ROW = 0x80000000u };
-
-static enum level level_without_row(const struct call *c)
-{
-	return (enum level)(c->depth & ~NO_ROW);
-}
-
 static bool is_around(const struct thread *t)
 {
 	return t->around.frame &&
@@ -155,8 +148,6 @@ void around_set(struct thread *t, struct around around)
 {
 	t->around = around;
 	t->when_ready = usual_state(t);
-	if (t->flush_began)
-		be_slow(t);
 	if (!around.frame)
 		say_inside(t, 0);
 }
@@ -195,8 +186,7 @@ static struct standing stand(struct thread *t, const struct levels *l, const str
 	return s;
 }
 
-/* A call that names no file, made by the layer inside one of its own: it is on that one's file. */
-static uint32_t left_out(const struct thread *t, const struct levels *l, const struct call *c)
+uint32_t left_out_of(const struct thread *t, const struct levels *l, const struct call *c)
 {
 	if (c->object || !is_around(t) || op_of(t->around.op - 1)->layer != op_of(c->op)->layer)
 		return l->files ? objects_left_out(l, c->object) & l->files : 0;
@@ -220,7 +210,7 @@ static struct decision decide(struct thread *t, const struct levels *l, const st
 
 		if (l->code)
 			d.stands = stand(t, l, c, frame, site);
-		d.left_out = (uint8_t)left_out(t, l, c);
+		d.left_out = (uint8_t)left_out_of(t, l, c);
 		d.level = level_of(l, c->op, d.left_out, d.stands.code);
 		if (likely(number && atomic_load(&l->number) == number))
 			return d;
@@ -244,6 +234,7 @@ static void enter_without_row(struct thread *t, struct call *c, const struct dec
 	c->thread = t;
 	c->seq = ~0ull;
 	c->depth = NO_ROW | d->level;
+	c->place = NULL;
 	c->outer = t->around;
 	around_set(t, around);
 	c->began = ticks();
@@ -257,6 +248,10 @@ static void enter_with_row(struct thread *t, struct call *c, const struct decisi
 
 	if (t->uncut >> op_of(c->op)->layer & 1)
 		counters_cut(t);
+	if (t->counts) {
+		t->counts = false;
+		t->when_ready = usual_state(t);
+	}
 	if (is_around(t))
 		say_inside(t, op_of(c->op)->beside ? t->around.beyond : t->around.seen);
 	else
@@ -326,8 +321,9 @@ static void drop_around(struct thread *t, const void *frame)
 
 /* What is not usual: no stream yet, a fork, a signal handler, a call left by a jump, a flush to report, a new
  * call site, the budget spent, a selection that must be asked. */
-bool call_enter_slowly(struct call *c, uint32_t op, uint32_t object, int64_t size, int64_t offset,
-		       const void *frame, const void *site)
+static __attribute__((noinline)) bool enter_slowly(struct call *c, uint32_t op, uint32_t object,
+						   int64_t size, int64_t offset, const void *frame,
+						   const void *site)
 {
 	const struct levels *l = levels_now();
 	struct decision d;
@@ -360,6 +356,19 @@ bool call_enter_slowly(struct call *c, uint32_t op, uint32_t object, int64_t siz
 		enter_without_row(t, c, &d, frame);
 	}
 	release(t);
+	return true;
+}
+
+bool call_enter_slowly(struct call *c, uint32_t op, uint32_t object, int64_t size, int64_t offset,
+		       const void *frame, const void *site)
+{
+	struct counting e = count_find(op, object, frame);
+
+	if (!e.place)
+		return enter_slowly(c, op, object, size, offset, frame, site);
+	c->error = 0;
+	count_begin(&e);
+	count_call(c, &e);
 	return true;
 }
 
@@ -405,21 +414,25 @@ static enum level level_after(const struct call *c, enum level was, unsigned cod
 	return is < was ? is : was;
 }
 
-static void count_at(struct thread *t, struct call *c, enum level level, uint64_t ended)
+static struct counter *count_at(struct thread *t, struct call *c, enum level level, uint64_t ended)
 {
 	c->object &= ~OBJECT_LEFT_OUT;
-	if (level != LEVEL_UNSEEN)
-		counter_add(t, c, ended, level == LEVEL_JOB);
+	return level != LEVEL_UNSEEN ? counter_add(t, c, ended, level == LEVEL_JOB) : NULL;
 }
 
 static void leave_without_row(struct thread *t, struct call *c, uint64_t ended)
 {
 	enum level level = level_without_row(c);
+	const uint32_t object = c->object;
+	struct counter *sum;
 
 	if (unlikely(c->object & OBJECT_LEFT_OUT))
 		level = level_after(c, level, t->around.code);
 	around_set(t, c->outer);
-	count_at(t, c, level, ended);
+	sum = count_at(t, c, level, ended);
+	c->object = object;
+	count_learn(t, c, level, sum);
+	c->object &= ~OBJECT_LEFT_OUT;
 }
 
 /* Rows inside it need theirs. */
@@ -437,7 +450,7 @@ static bool leave_left_out(struct thread *t, struct call *c, uint64_t ended)
 
 /* Calls above ours were left by a jump that ended in our original; or ours itself is gone: a fork wiped it,
  * or it has no row; or the file that it opened is one of those that some of the selection leaves out. */
-void call_leave_slowly(struct thread *t, struct call *c, uint64_t ended)
+static __attribute__((noinline)) void leave_slowly(struct thread *t, struct call *c, uint64_t ended)
 {
 	if (!t->alive)
 		return;
@@ -450,6 +463,12 @@ void call_leave_slowly(struct thread *t, struct call *c, uint64_t ended)
 		leave_with_row(t, c, ended);
 	}
 	release(t);
+}
+
+void call_leave_slowly(struct thread *t, struct call *c, uint64_t ended)
+{
+	if (c->seq != ~0ull || !count_leave(t, c, ended))
+		leave_slowly(t, c, ended);
 }
 
 void call_leave(struct call *c, uint64_t ended)
@@ -546,26 +565,41 @@ void call_path(struct call *c, const char *name, int dirfd, const char *path)
 		put_text(t, c, name, path_absolute(t->path, sizeof(t->path), dirfd, path));
 }
 
-void note(const char *format, ...)
+static void mark(const char *kind, const char *format, va_list list)
 {
 	struct thread *t = thread_claim();
 	struct record r;
-	va_list list;
 
 	if (!t)
 		return;
 	if (atomic_fetch_add(&process->marks, 1) < MARKS) {
-		va_start(list, format);
 		vsnprintf(t->path, sizeof(t->path), format, list);
-		va_end(list);
 		r = record_begin(t);
 		record_varint(&r, ticks());
-		record_string(&r, "note");
+		record_string(&r, kind);
 		record_string(&r, t->path);
 		record_varint(&r, 0);
 		record_end(&r, RECORD_MARK);
 	}
 	thread_release(t);
+}
+
+void note(const char *format, ...)
+{
+	va_list list;
+
+	va_start(list, format);
+	mark("note", format, list);
+	va_end(list);
+}
+
+void note_library(const char *format, ...)
+{
+	va_list list;
+
+	va_start(list, format);
+	mark("library", format, list);
+	va_end(list);
 }
 
 void process_rank(uint32_t rank, uint32_t ranks, const char *mpi)

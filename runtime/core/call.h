@@ -23,14 +23,22 @@ enum {
 #define OBJECT_NEVER          UINT32_MAX /* no object: its calls pass through, whatever is selected */
 
 struct thread;
+struct counter_place;
 
 /* An open call that gets no row: it is counted, or only followed, since what is inside it may be selected. */
 struct around {
-	uint64_t frame;  /* 0: there is none */
-	uint16_t op;     /* op + 1 */
-	uint16_t seen;   /* op + 1 of the nearest one that is counted or recorded; 0: none */
-	uint16_t beyond; /* … of the one around that */
-	uint8_t left_out, code, inside; /* tables that leave it out; as in struct standing */
+	uint64_t frame; /* 0: there is none */
+	union {
+		struct {
+			uint16_t op; /* op + 1 */
+			uint16_t
+				seen; /* op + 1 of the nearest one that is counted or recorded; 0: none */
+			uint16_t beyond;              /* … of the one around that */
+			uint8_t left_out;             /* tables that leave it out */
+			uint8_t code : 7, inside : 1; /* as in struct standing */
+		};
+		uint64_t what; /* all that but the frame */
+	};
 };
 
 /* One call in flight, on its wrapper's stack. */
@@ -46,7 +54,11 @@ struct call {
 	uint32_t wrapper;           /* set by the wrapper before hooks run: edge_library(wrapper) */
 	bool cancel; /* a hook says: no row; the wrapper leaves by call_cancel (call_enter clears it). In
 			      * a call that is not recorded: it was absorbed by the same op around it */
-	struct around outer; /* a call without a row: the one around it */
+	/* A call without a row: the one around it; where it is counted (NULL: not known), at that state of the
+	 * thread's places. */
+	struct around outer;
+	const struct counter_place *place;
+	uint32_t changes;
 	uint64_t scratch[8]; /* a row's own hooks: kept from before to after, not initialised */
 };
 
@@ -175,6 +187,8 @@ void process_rank(uint32_t rank, uint32_t ranks, const char *mpi); /* learned at
 void memory_wipe(void *at, size_t bytes);
 void note(const char *format, ...)
 	__attribute__((format(printf, 1, 2))); /* one `mark` row: the run's log */
+void note_library(const char *format, ...)
+	__attribute__((format(printf, 1, 2))); /* a library that is in use, and its version */
 
 /* Handle tables: number of an API handle in one library -> 64 bits of ours. Bounded, lock-free to read. */
 struct handle_table;

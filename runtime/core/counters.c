@@ -11,6 +11,7 @@
 #include "core/text.h"
 #include "core/thread.h"
 #include "core/counters.h"
+#include "core/access.h"
 
 #include <string.h>
 
@@ -76,6 +77,22 @@ static void put_counter(struct thread *t, const struct counter *n, const struct 
 	record_end(&r, RECORD_COUNTER);
 }
 
+/* Its entries are to be others. */
+static void forget_sums(struct thread *t)
+{
+	t->resets++;
+	t->changes++;
+	memset(t->index->sum, 0, sizeof(t->index->sum));
+}
+
+static void forget_data(struct thread *t)
+{
+	t->resets++;
+	t->changes++;
+	memset(t->index->data, 0, sizeof(t->index->data));
+	t->index->recent = NULL;
+}
+
 static void write_sums(struct thread *t)
 {
 	struct counter_table *table = t->counters;
@@ -86,7 +103,7 @@ static void write_sums(struct thread *t)
 	if (!used || t->snapshot)
 		return;
 	atomic_store(&table->used, 0);
-	memset(t->index->sum, 0, sizeof(t->index->sum));
+	forget_sums(t);
 }
 
 static void write_data(struct thread *t)
@@ -99,8 +116,7 @@ static void write_data(struct thread *t)
 	if (!used || t->snapshot)
 		return;
 	atomic_store(&table->used, 0);
-	memset(t->index->data, 0, sizeof(t->index->data));
-	t->index->recent = NULL;
+	forget_data(t);
 }
 
 void counters_write(struct thread *t)
@@ -146,7 +162,7 @@ static struct counter *sum_of(struct thread *t, const struct counter_key *key)
 	if (used == COUNTERS) {
 		if (t->full) { /* this table stays in the ring: go on in another */
 			t->counters = NULL;
-			memset(t->index->sum, 0, sizeof(t->index->sum));
+			forget_sums(t);
 		} else {
 			write_sums(t);
 		}
@@ -198,8 +214,7 @@ static struct data_counter *look_up(struct thread *t, const struct counter_key *
 		return make_data(t, key, detail, place);
 	if (t->full) {
 		t->data = NULL;
-		t->index->recent = NULL;
-		memset(t->index->data, 0, sizeof(t->index->data));
+		forget_data(t);
 	} else {
 		write_data(t);
 	}
@@ -228,21 +243,7 @@ static uint64_t bytes_of(const struct call *c, const struct op *op)
 	return (uint64_t)c->field[op->bytes_at - 1];
 }
 
-static void add(struct counter *n, const struct call *c, uint64_t bytes, uint64_t ended)
-{
-	const uint64_t took = ended > c->began ? ended - c->began : 0;
-
-	n->calls++;
-	n->errors += c->error != 0;
-	n->bytes += bytes;
-	n->ticks += took;
-	n->min = took < n->min ? took : n->min;
-	n->max = took > n->max ? took : n->max;
-	n->first = n->first && n->first < c->began ? n->first : c->began; /* calls may nest */
-	n->last = ended > n->last ? ended : n->last;
-}
-
-void counter_add(struct thread *t, const struct call *c, uint64_t ended, bool whole_job)
+struct counter *counter_add(struct thread *t, const struct call *c, uint64_t ended, bool whole_job)
 {
 	const struct op *op = op_of(c->op);
 	const uint32_t around = op->beside ? beyond_enclosing_op(t) : enclosing_op(t);
@@ -254,16 +255,17 @@ void counter_add(struct thread *t, const struct call *c, uint64_t ended, bool wh
 	if (!op->direction) {
 		sum = sum_of(t, &key);
 		if (sum)
-			add(sum, c, bytes, ended);
-		return;
+			counter_sum(sum, bytes, c->error != 0, c->began, ended);
+		return sum;
 	}
 	data = data_counter_of(t, &key, whole_job ? COUNTER_SIZES : COUNTER_ALL);
 	if (!data)
-		return;
-	add(&data->sum, c, bytes, ended);
+		return NULL;
+	counter_sum(&data->sum, bytes, c->error != 0, c->began, ended);
 	heat_add(t, c, bytes, ended);
 	if (!c->error && !op->beside) /* whoever asked for it has it */
 		access_add(t, data, c);
+	return &data->sum;
 }
 
 /* ---- what the arguments of a call say beside its fields ---- */

@@ -129,7 +129,7 @@ struct counter_index {
 void *counter_memory(struct thread *t, const char *magic);
 struct record counter_record(struct thread *t, const struct counter_key *key); /* its head */
 
-/* ---- accesses.c ---- */
+/* ---- accesses.c, access.h ---- */
 void access_add(struct thread *t, struct data_counter *n, const struct call *c);
 /* An access that counts as one piece of memory is of several. */
 void access_scatter(struct data_counter *n, const struct call *c);
@@ -141,6 +141,8 @@ void tally_add(struct thread *t, const struct counter_key *key, enum tallied wha
 void tally_write(struct thread *t); /* into the stream as records */
 
 /* ---- heat.c ---- */
+struct heat_bin *heat_row(struct thread *t,
+			  uint32_t op); /* of calls of the op, if any was counted */
 void heat_add(struct thread *t, const struct call *c, uint64_t bytes, uint64_t ended);
 void heat_write(struct thread *t);
 
@@ -151,8 +153,8 @@ void shape_add(uint32_t selection, const struct selection_def *def);
  * through a selection (0: none); -1: not known. */
 int64_t shape_extent(uint32_t selection, int64_t offset, int64_t amount);
 
-/* `whole_job`: without regard to files. */
-void counter_add(struct thread *t, const struct call *c, uint64_t ended, bool whole_job);
+/* `whole_job`: without regard to files. Returns the counter; NULL: there was no memory. */
+struct counter *counter_add(struct thread *t, const struct call *c, uint64_t ended, bool whole_job);
 void counters_write(struct thread *t); /* into the stream as records */
 void counters_cut(struct thread *t);   /* what the next row's order depends on */
 

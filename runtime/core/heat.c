@@ -45,6 +45,11 @@ static struct heat_bin *row_of(struct thread *t, uint32_t op)
 	return t->heat->row[used].bin;
 }
 
+struct heat_bin *heat_row(struct thread *t, uint32_t op)
+{
+	return t->heat ? row_of(t, op) : NULL;
+}
+
 static void merge(struct heat_bin *into, const struct heat_bin *from)
 {
 	into->calls += from->calls;
@@ -53,8 +58,9 @@ static void merge(struct heat_bin *into, const struct heat_bin *from)
 }
 
 /* Bins are named by their number from tick 0, so the first may be the second half of a wider one. */
-static void halve(struct heat_table *table)
+static void halve(struct thread *t)
 {
+	struct heat_table *table = t->heat;
 	const uint32_t odd = table->first & 1;
 	const uint32_t used = atomic_load_explicit(&table->used, memory_order_relaxed);
 
@@ -68,6 +74,7 @@ static void halve(struct heat_table *table)
 	}
 	table->first >>= 1;
 	table->shift++;
+	t->heat_until = 0;
 }
 
 /* Bin in which a tick lies; a call that began before the first bin is put there. */
@@ -105,20 +112,12 @@ void heat_add(struct thread *t, const struct call *c, uint64_t bytes, uint64_t e
 	struct heat_table *table = table_of(t, c->began);
 	const uint64_t took = ended > c->began ? ended - c->began : 0;
 	struct heat_bin *bin = table ? row_of(t, c->op) : NULL;
-	uint64_t number;
 	uint32_t first, last;
 
 	if (!bin)
 		return;
-	number = (ended >> table->shift) - table->first;
-	if (likely(number < HEAT_BINS && c->began >> table->shift == ended >> table->shift)) {
-		bin[number].calls++;
-		bin[number].bytes += bytes;
-		bin[number].ticks += took;
-		return;
-	}
 	while (unlikely((ended >> table->shift) >= table->first + HEAT_BINS))
-		halve(table);
+		halve(t);
 	first = bin_of(table, c->began);
 	last = bin_of(table, c->began + took);
 	bin[first].calls++;
@@ -128,6 +127,9 @@ void heat_add(struct thread *t, const struct call *c, uint64_t bytes, uint64_t e
 	}
 	bin[first].bytes += bytes;
 	bin[first].ticks += took;
+	t->heat_from = (table->first + first) << table->shift;
+	t->heat_until = t->heat_from + (1ull << table->shift);
+	t->heat_at = first * sizeof(*bin);
 }
 
 static void put_row(struct thread *t, const struct heat_row *row)

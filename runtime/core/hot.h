@@ -14,6 +14,8 @@
 #include "core/state.h"
 #include "core/thread.h"
 #include "core/fast.h"
+#include "core/count.h"
+#include "core/descriptors.h"
 
 struct hot_call {
 	struct thread *thread;
@@ -126,6 +128,54 @@ static inline __attribute__((always_inline)) int64_t hot_leave(struct hot_call h
 		return hot_leave_slowly(h, at, bytes, frame, ended);
 	put_usual_row(t, (uint8_t)u->slot, o->began, ended);
 	release_at_depth(t, page, depth);
+	return bytes;
+}
+
+/* ---- the same calls where they are counted: count.h ---- */
+
+/* 0: descriptor_object knows. */
+static inline uint32_t hot_object(int fd)
+{
+	struct descriptor_table *all = atomic_load_explicit(&descriptors, memory_order_relaxed);
+	struct descriptor *page;
+
+	if (unlikely(!all || (unsigned)fd >= FDS_PER_PAGE * FD_PAGES))
+		return 0;
+	page = atomic_load_explicit(&all->page[(unsigned)fd / FDS_PER_PAGE], memory_order_acquire);
+	return likely(page) ? atomic_load_explicit(&page[(unsigned)fd % FDS_PER_PAGE].object,
+						   memory_order_relaxed)
+			    : 0;
+}
+
+static inline __attribute__((always_inline)) struct counting
+hot_count_find(uint32_t op, int fd, uintptr_t buffer, const void *frame)
+{
+	const struct counting no = {0};
+	const uint32_t object = likely(!(buffer & 7)) ? hot_object(fd) : 0;
+
+	return likely(object) ? count_find(op, object, frame) : no;
+}
+
+__attribute__((cold)) int64_t hot_count_slowly(struct counting e, int64_t size, int64_t offset,
+					       int64_t bytes, uint64_t ended);
+
+/* Returns `bytes`: what is not usual is a jump. */
+static inline __attribute__((always_inline)) int64_t
+hot_count_leave(struct counting e, int64_t size, int64_t offset, int64_t bytes, uint64_t ended)
+{
+	struct thread *t = e.thread;
+
+	t->ready = NOT_READY;
+	barrier();
+	if (unlikely(!has_place(t, e.changes)) || unlikely(!e.place->plain) ||
+	    unlikely(!count_at_once(t, e.place, size, offset, bytes, e.began, ended)))
+		/* A copy: what is passed as a whole would lie in memory all the time. */
+		return hot_count_slowly((struct counting){t, e.place, e.began, e.who, e.frame,
+							  e.what, e.changes, e.level},
+					size, offset, bytes, ended);
+	t->around.frame = e.frame;
+	t->around.what = e.what;
+	release(t);
 	return bytes;
 }
 

@@ -22,7 +22,7 @@ enum { TRIES = 100 };
 enum { CALL = TABLES - 1 }; /* the highest table */
 
 static struct levels both[2], nothing = {.number = UINT32_MAX, .next_edge = UINT64_MAX};
-static struct levels *_Atomic in_force = &nothing;
+struct levels *_Atomic levels_in_force = &nothing;
 static struct levels *latest;     /* in force now, or until the end */
 static uint32_t numbers;          /* lock held */
 static _Atomic bool switched_off; /* by the program */
@@ -111,7 +111,7 @@ static void use(struct levels *next)
 	resolve(next);
 	place_gate(next);
 	atomic_store(&next->number, ++numbers);
-	atomic_store(&in_force, next);
+	atomic_store(&levels_in_force, next);
 	latest = next;
 }
 
@@ -155,7 +155,7 @@ static bool load(struct levels *l)
 /* The other of the two, as the present one is. */
 static struct levels *copy_in_force(void)
 {
-	const struct levels *old = atomic_load(&in_force);
+	const struct levels *old = atomic_load(&levels_in_force);
 	struct levels *next = &both[old == &both[0]];
 
 	atomic_store(&next->number, 0);
@@ -217,7 +217,7 @@ static bool gate_changed(const struct levels *l)
 static __attribute__((noinline)) void follow(void)
 {
 	const uint64_t mask = process_lock();
-	const struct levels *l = atomic_load(&in_force);
+	const struct levels *l = atomic_load(&levels_in_force);
 
 	do {
 		if (l == &nothing)
@@ -228,14 +228,14 @@ static __attribute__((noinline)) void follow(void)
 			use(copy_in_force());
 		else
 			place_gate((struct levels *)l);
-		l = atomic_load(&in_force);
+		l = atomic_load(&levels_in_force);
 	} while (atomic_load(&control->generation) != l->generation);
 	process_unlock(mask);
 }
 
 const struct levels *levels_now(void)
 {
-	const struct levels *l = atomic_load_explicit(&in_force, memory_order_acquire);
+	const struct levels *l = atomic_load_explicit(&levels_in_force, memory_order_acquire);
 
 	if (likely(atomic_load_explicit(&control->generation, memory_order_relaxed) ==
 			   l->generation &&
@@ -245,7 +245,7 @@ const struct levels *levels_now(void)
 	if (!process || l == &nothing || process_locked_here())
 		return l;
 	follow();
-	return atomic_load(&in_force);
+	return atomic_load(&levels_in_force);
 }
 
 void levels_begin(void)
@@ -267,14 +267,15 @@ void levels_rank_known(void)
 {
 	uint64_t mask = process_lock();
 
-	if (atomic_load(&in_force) != &nothing)
+	if (atomic_load(&levels_in_force) != &nothing)
 		use(copy_in_force());
 	process_unlock(mask);
 }
 
 void recording_switch(bool on)
 {
-	const bool changes = atomic_load(&in_force) != &nothing && atomic_load(&switched_off) == on;
+	const bool changes =
+		atomic_load(&levels_in_force) != &nothing && atomic_load(&switched_off) == on;
 	uint64_t mask;
 
 	if (!changes)
@@ -291,7 +292,7 @@ void recording_switch(bool on)
 
 void levels_new_image(void)
 {
-	struct levels *l = atomic_load(&in_force);
+	struct levels *l = atomic_load(&levels_in_force);
 
 	if (l == &nothing)
 		return;
@@ -308,7 +309,7 @@ void levels_new_image(void)
 
 void levels_off(void)
 {
-	atomic_store(&in_force, &nothing);
+	atomic_store(&levels_in_force, &nothing);
 	atomic_store(&gate_at, &gate_none);
 }
 

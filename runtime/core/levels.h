@@ -51,6 +51,8 @@ struct levels {
 	char text[SELECTION_BYTES + 1];
 };
 
+extern struct levels *_Atomic levels_in_force __attribute__((visibility("hidden")));
+
 void levels_begin(void);      /* process_begin */
 void levels_new_image(void);  /* the ring was made, or a fork left it to the parent; lock held */
 void levels_rank_known(void); /* MPI_Init told it */

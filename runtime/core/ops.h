@@ -1,6 +1,6 @@
 /* Ops: those of the catalog, of the program, and our own. */
-#ifndef FATHOM_OPS_H
-#define FATHOM_OPS_H
+#ifndef FATHOM_CORE_OPS_H
+#define FATHOM_CORE_OPS_H
 
 #include <stdatomic.h>
 #include <stdint.h>

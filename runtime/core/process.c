@@ -385,12 +385,17 @@ bool process_ready(void)
 	return true;
 }
 
-/* Lock held. */
+/* Lock held. The first of them tells of the process's memory. */
 static void write_threads(bool end)
 {
-	for (struct thread *t = process->threads; t; t = t->next)
-		if (t->session == config.session)
-			thread_write_snapshot(t, end);
+	uint64_t peak = memory_peak(process->path, PATH_BYTES);
+
+	for (struct thread *t = process->threads; t; t = t->next) {
+		if (t->session != config.session)
+			continue;
+		thread_write_snapshot(t, end, peak);
+		peak = 0;
+	}
 }
 
 static void write_all(bool end)

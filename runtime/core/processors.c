@@ -1,5 +1,5 @@
-/* The processors of a process, and what its threads got of them and of storage. Each question is a few system calls of ours; where the kernel does not answer (no /proc,
- * not permitted, not built in) it is not known. */
+/* The processors of a process, what its threads got of them and of storage, and its memory. Each question is a few system
+ * calls of ours; where the kernel does not answer (no /proc, not permitted, not built in) it is not known. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -67,6 +67,19 @@ struct thread_use thread_use(uint32_t tid)
 	ask_processors(tid, &use.processors);
 	ask_storage(tid, &use.read);
 	return use;
+}
+
+/* getrusage would give the most of the images before an exec too. */
+uint64_t memory_peak(char *text, size_t size)
+{
+	static const char name[] = "VmHWM:";
+	const char *at;
+
+	if (!read_text("/proc/self/status", text, size) || !(at = strstr(text, name)))
+		return 0;
+	at += sizeof(name) - 1;
+	at += strspn(at, "\t ");
+	return text_number(&at) * 1024;
 }
 
 size_t processors_allowed(uint32_t pid, uint8_t *mask, size_t size)

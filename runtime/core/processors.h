@@ -1,4 +1,4 @@
-/* The processors of a process, as the kernel says: which it may use, and what its threads got of them and of storage. */
+/* What the kernel gives a process: processors that it may use, what its threads got of them and of storage, memory. */
 #ifndef FATHOM_PROCESSORS_H
 #define FATHOM_PROCESSORS_H
 
@@ -13,6 +13,10 @@ size_t processors_allowed(uint32_t pid, uint8_t *mask, size_t size);
 /* How many the cgroups of this process give it time of, rounded up; 0: no limit. Asked once: a fork's child is in the
  * same ones. `text` is room for what the kernel says. Lock held. */
 uint32_t processors_quota(char *text, size_t size);
+
+/* The most memory of this process image that was resident at once, in bytes; 0: not known. `text` is room for what the
+ * kernel says. */
+uint64_t memory_peak(char *text, size_t size);
 
 /* Where in /proc/self/cgroup the limit on processor time is: the group's path, which is cut off behind it. `v1`: of the
  * controller `cpu`; else of the one tree of version 2. NULL: nowhere. */

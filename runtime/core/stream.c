@@ -571,7 +571,7 @@ static void stop_stream(struct thread *t)
 	t->put = nowhere.rows;
 	t->limit = (uint8_t *)&nowhere + CHUNK_BYTES - ROW_ROOM;
 	t->counting = 1;
-	be_slow(t);
+	t->when_ready = usual_state(t);
 	t->full = 1;
 }
 
@@ -586,7 +586,7 @@ void stream_ask_budget(struct thread *t)
 	if (t->counting || atomic_load(&process->stream_bytes) <= budget)
 		return;
 	t->counting = 1;
-	be_slow(t);
+	t->when_ready = usual_state(t);
 	reported = atomic_exchange(&process->budget_reported, true);
 	if (!reported || t->number)
 		stream_mark(t, "budget",
@@ -619,7 +619,7 @@ void stream_next_chunk(struct thread *t, bool last)
 	if (!room)
 		return;
 	t->flush_began = began;
-	be_slow(t);
+	t->when_ready = usual_state(t);
 	t->flush_ended = ticks();
 	t->flush_bytes = bytes;
 	stream_ask_budget(t);

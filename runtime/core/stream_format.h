@@ -25,6 +25,7 @@ enum record_type {
 	RECORD_INSIDE = 20,
 	RECORD_SERIES = 32,
 	RECORD_SAMPLES = 33,
+	RECORD_KERNEL = 34,
 };
 
 /* Classes of objects. */
@@ -123,6 +124,18 @@ enum counter_detail {
 	COUNTER_SIZES = 1,
 	COUNTER_ALL = 2,
 	COUNTER_SOME = 3,
+};
+
+/* What the kernel did. */
+enum kernel_kind {
+	KERNEL_UNKNOWN = 0,
+	KERNEL_PAGES = 1,
+	KERNEL_READ = 2,
+	KERNEL_WRITE = 3,
+	KERNEL_FLUSH = 4,
+	KERNEL_OTHER = 5,
+	KERNEL_THROTTLED = 6,
+	KERNEL_COMMIT = 7,
 };
 
 enum { OP_FLAG_PIECES_SHIFT = 5 };

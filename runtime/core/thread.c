@@ -109,6 +109,7 @@ static bool thread_fill(struct thread *t, struct thread *main, bool is_vfork)
 	t->tid = own_tid();
 	t->pid = is_vfork && !raw_closed() ? (uint32_t)raw3(SYS_getpid, 0, 0, 0) : process->pid;
 	t->session = config.session;
+	t->resets = t->changes = 1;
 	t->page = make_page(t);
 	t->chunk_list[0] = t->page ? ring_chunk(true) : NULL;
 	t->chunks = t->chunk_list[0] ? 1 : 0;
@@ -176,7 +177,7 @@ static void leave_base(struct thread *side)
 		stream_next_chunk(side, false);
 	} else if (!side->counting) {
 		side->counting = 1;
-		be_slow(side);
+		side->when_ready = usual_state(side);
 		stream_mark(side, "write",
 			    "calls of signal handlers inside our own work are counted from here on",
 			    0);
@@ -203,30 +204,34 @@ static struct thread *side_of(struct thread *t)
 
 /* ---- attached again ---- */
 
+/* Unless it is in the middle of its own work. */
+static void turn(struct thread *t, uint8_t first, uint8_t last, uint8_t to)
+{
+	for (uint8_t from = first; from <= last; from++) {
+		uint8_t ready = from;
+
+		if (__atomic_compare_exchange_n(&t->ready, &ready, to, false, __ATOMIC_SEQ_CST,
+						__ATOMIC_SEQ_CST))
+			return;
+	}
+}
+
 void threads_stale(void)
 {
 	for (struct thread *t = process->threads; t; t = t->next) {
-		uint8_t ready = READY, slowly = READY_SLOWLY;
-
 		/* In the middle of its own work, it takes the one when it is done; else the other now. */
 		__atomic_store_n(&t->when_ready, STALE, __ATOMIC_SEQ_CST);
-		if (!__atomic_compare_exchange_n(&t->ready, &ready, STALE, false, __ATOMIC_SEQ_CST,
-						 __ATOMIC_SEQ_CST))
-			__atomic_compare_exchange_n(&t->ready, &slowly, STALE, false,
-						    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+		turn(t, READY, READY_SLOWLY, STALE);
 	}
 }
 
 void threads_slow(void)
 {
 	for (struct thread *t = process->threads; t; t = t->next) {
-		uint8_t ready = READY;
-
-		if (t->when_ready != READY)
+		if (t->when_ready != READY && t->when_ready != READY_COUNTS)
 			continue;
 		__atomic_store_n(&t->when_ready, READY_SLOWLY, __ATOMIC_SEQ_CST);
-		__atomic_compare_exchange_n(&t->ready, &ready, READY_SLOWLY, false,
-					    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+		turn(t, READY, READY_COUNTS, READY_SLOWLY);
 	}
 }
 
@@ -437,7 +442,7 @@ static size_t snapshot_room(void)
 
 /* Copies what is committed, adds what is counted and open, and writes that: the thread may be running, and goes
  * on where an exec fails. A later copy of the chunk takes this one's place. */
-void thread_write_snapshot(struct thread *t, bool end)
+void thread_write_snapshot(struct thread *t, bool end, uint64_t peak)
 {
 	size_t bytes = thread_bytes() + CHUNK_BYTES + SNAPSHOT_ROOM;
 	struct thread *copy = t->full ? NULL : memory_get(bytes, false);
@@ -471,6 +476,8 @@ void thread_write_snapshot(struct thread *t, bool end)
 	counters_write(copy);
 	if (end)
 		thread_say_losses(copy);
+	if (peak)
+		stream_mark(copy, "memory", "resident at most", peak);
 	for (; depth > 0; depth--)
 		stream_unfinished(copy, &t->page->open[depth - 1], depth - 1,
 				  UNFINISHED_OPEN_AT_END, ticks());

@@ -78,11 +78,29 @@ struct usual {
 };
 _Static_assert(sizeof(struct usual) == 64, "a cache line");
 
+/* Where calls of one kind are counted: what was true when such a call ended last (core/count.h). */
+struct counter_place {
+	uint64_t who;            /* as in struct pattern, as far as the object matters */
+	uint32_t levels, resets; /* numbers of the levels in force, and of the thread's tables */
+	uint64_t outer, inside;  /* what is around such a call, and around those that it makes */
+	union {
+		struct counter *sum; /* in the ring */
+		struct data_counter *data;
+	};
+	struct heat_bin *heat;     /* its row; NULL: it moves no data */
+	struct data_counter *home; /* NULL: no access was plain */
+	uint32_t uncut;            /* the bit of its layer */
+	uint8_t level, direction;  /* enum level; of its op */
+	uint8_t plain;             /* enum plain of count.c */
+};
+_Static_assert(sizeof(struct counter_place) == 64, "a cache line");
+
 enum {
 	NOT_READY = 0,    /* a row is being built, or a fork wiped this */
 	STALE = 1,        /* of a run that the process was detached from: to begin anew */
 	READY = 2,        /* nothing special */
-	READY_SLOWLY = 3, /* counting, what is counted is not cut, or a flush has no row yet */
+	READY_COUNTS = 3, /* calls are counted that have their places, and have no rows */
+	READY_SLOWLY = 4, /* what is counted is not cut, a flush has no row yet, another clock, … */
 };
 
 struct thread {
@@ -93,7 +111,8 @@ struct thread {
 		};
 		uint32_t state; /* both, in one load or store */
 	};
-	uint8_t when_ready;  /* READY, or READY_SLOWLY: what `ready` goes back to */
+	uint8_t when_ready;  /* READY, READY_COUNTS, READY_SLOWLY: what `ready` goes back to */
+	uint8_t counts;      /* the last calls had no rows */
 	uint8_t counting;    /* the budget is spent: calls go to counters */
 	uint8_t alive;       /* 0: wiped */
 	uint8_t broken;      /* no memory for a stream: pass through */
@@ -129,6 +148,12 @@ struct thread {
 	struct tally_table *tally;
 	struct heat_table *heat;
 	struct counter_index *index;
+	uint64_t heat_from, heat_until; /* ticks of the bin that calls fall into now */
+	uint64_t heat_at;               /* bytes in a row before it */
+	uint64_t counted_at;            /* next_seq when a call was counted last */
+	uint32_t resets;                /* from 1: entries of these tables are others now */
+	uint32_t changes;               /* from 1: … or a place is another's */
+	uint32_t objects; /* bits of an object that matter to where its calls are counted */
 	uint32_t
 		uncut; /* layers, a bit each, of which `data` has accesses: a row must not come between */
 	uint64_t flush_began, flush_ended, flush_bytes; /* a flush that has no row yet */
@@ -136,6 +161,7 @@ struct thread {
 	const struct usual *user[PATTERNS]; /* whose calls a pattern predicts, in this chunk */
 	_Alignas(64) struct usual usual[2][USUAL]; /* of outermost calls, of others */
 	struct pattern pattern[PATTERNS];
+	_Alignas(64) struct counter_place place[COUNTER_PLACES];
 	uint32_t spare_scratch; /* 1: a record that waits for the next chunk is in scratch[0] */
 	struct {
 		int fd;
@@ -163,14 +189,11 @@ static inline uint8_t usual_state(const struct thread *t)
 {
 	if (unlikely(t->session != config.session))
 		return STALE;
-	return t->counting || t->is_vfork || t->uncut || clock_kind || t->around.frame
-		       ? READY_SLOWLY
-		       : READY;
-}
-
-static inline void be_slow(struct thread *t)
-{
-	t->when_ready = usual_state(t) == STALE ? STALE : READY_SLOWLY;
+	if (t->is_vfork || clock_kind || t->flush_began)
+		return READY_SLOWLY;
+	if (t->counts)
+		return READY_COUNTS;
+	return t->counting || t->uncut || t->around.frame ? READY_SLOWLY : READY;
 }
 
 void thread_begin(void);
@@ -183,8 +206,8 @@ void thread_end(void *thread);                           /* key destructor */
 void thread_say_losses(struct thread *t);                /* what nothing else tells of */
 struct thread *thread_make(struct thread *main,
 			   bool is_vfork); /* begins a stream; NULL: no memory */
-void thread_write_snapshot(struct thread *t,
-			   bool end); /* all that is committed, into the file; lock held */
+/* All that is committed, into the file; peak: memory of the process, 0: another tells. Lock held. */
+void thread_write_snapshot(struct thread *t, bool end, uint64_t peak);
 
 static inline bool in_vfork_child(void)
 {
@@ -195,6 +218,9 @@ static inline bool in_vfork_child(void)
  * that leaves one leaves the other. */
 void call_outlives_frame(const struct call *c);
 uint32_t enclosing_op(const struct thread *t); /* op + 1 of the innermost open call; 0: none */
+/* Tables that leave the call out: one that names no file is on that of the call around it in its layer. */
+struct levels;
+uint32_t left_out_of(const struct thread *t, const struct levels *l, const struct call *c);
 uint32_t beyond_enclosing_op(const struct thread *t);                  /* of the one around that */
 uint32_t call_enclosing(const struct thread *t, const struct call *c); /* around one in flight */
 

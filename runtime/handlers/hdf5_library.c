@@ -153,6 +153,7 @@ static bool fill(void *entry, uint32_t wrapper, int api)
 	lib->version(&major, &minor, &release);
 	lib->release = major * 10000 + minor * 100 + release;
 	lib->short_ids = lib->release < 11000;
+	note_library("HDF5 %u.%u.%u", major, minor, release);
 	return true;
 }
 

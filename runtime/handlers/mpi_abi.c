@@ -2,6 +2,7 @@
 #include "handlers/mpi_abi.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/call.h"
@@ -147,13 +148,36 @@ static bool find_functions(struct mpi_abi *abi, void *library)
 	return true;
 }
 
-static bool find_constants(struct mpi_abi *abi, void *library)
+enum { SAYS = 8192 }; /* MPI_MAX_LIBRARY_VERSION_STRING of MPICH; Open MPI's is 256 */
+
+/* What it says of itself; nothing where it says nothing. */
+static void ask_version(void *library, char text[SAYS])
 {
-	void *world = library_variable(library, "ompi_mpi_comm_world");
 	int (*version)(char *text, int *length);
 	void *symbol = library_function(library, "PMPI_Get_library_version");
-	char text[8192] = ""; /* MPI_MAX_LIBRARY_VERSION_STRING is 8192 in MPICH, 256 in Open MPI */
 	int length = 0;
+
+	text[0] = 0;
+	memcpy(&version, &symbol, sizeof(symbol));
+	if (version)
+		version(text, &length);
+}
+
+/* The first number there that is no part of a name. */
+static void find_version(struct mpi_abi *abi, const char *text)
+{
+	static const char digits[] = "0123456789.";
+	const char *at = strpbrk(text, digits);
+
+	while (at && at > text && !strchr(" \t:v", at[-1]))
+		at = strpbrk(at + strspn(at, digits), digits);
+	if (at)
+		snprintf(abi->version, sizeof(abi->version), "%.*s", (int)strspn(at, digits), at);
+}
+
+static bool find_constants(struct mpi_abi *abi, void *library, const char *text)
+{
+	void *world = library_variable(library, "ompi_mpi_comm_world");
 
 	if (world) {
 		abi->facts = &open_mpi;
@@ -165,9 +189,6 @@ static bool find_constants(struct mpi_abi *abi, void *library)
 		abi->datatype_null = (uintptr_t)library_variable(library, "ompi_mpi_datatype_null");
 		return abi->byte && abi->request_null;
 	}
-	memcpy(&version, &symbol, sizeof(symbol));
-	if (version)
-		version(text, &length);
 	if (!strstr(text, "MPICH") && !strstr(text, "Intel") && !strstr(text, "MVAPICH")) {
 		note("unknown MPI '%.60s': its calls are recorded without details", text);
 		return false;
@@ -199,8 +220,12 @@ const struct mpi_abi *mpi_abi(uint32_t wrapper)
 		return NULL;
 
 	void *library = library_of(wrapper);
-	const bool known =
-		find_constants(&process.abi, library) && find_functions(&process.abi, library);
+	char text[SAYS];
+
+	ask_version(library, text);
+	find_version(&process.abi, text);
+	const bool known = find_constants(&process.abi, library, text) &&
+			   find_functions(&process.abi, library);
 
 	atomic_store_explicit(&process.state, known ? KNOWN : REFUSED, memory_order_release);
 	return known ? &process.abi : NULL;

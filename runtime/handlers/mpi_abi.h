@@ -58,6 +58,7 @@ struct mpi_facts {
 
 struct mpi_abi {
 	const struct mpi_facts *facts;
+	char version[32]; /* "4.0.2" */
 	uintptr_t world, comm_null, info_null, request_null, byte, datatype_null;
 	int (*initialized)(int *flag);
 	int (*comm_size)(uintptr_t comm, int *size);

@@ -44,7 +44,8 @@ static uint64_t holes(const struct mpi_abi *abi, uintptr_t datatype, int64_t siz
 	return (reach > size ? HOLES_ALONE : 0) | (extent > size ? HOLES_AFTER : 0);
 }
 
-/* How it was made and how large it is: that tells apart what matters, and no MPI has to name it. */
+/* How it was made and how large it is, with what its holes make of that: that tells apart what matters, and no MPI has to
+ * name it. */
 static uint32_t number(struct call *c, const struct mpi_abi *abi, uintptr_t datatype, int64_t size)
 {
 	static const char *const combiner_names[] = {
@@ -65,12 +66,18 @@ static uint32_t number(struct call *c, const struct mpi_abi *abi, uintptr_t data
 	};
 	int integers, addresses, datatypes, combiner = -1;
 	enum mpi_combiner how = COMBINER_OTHER;
-	char name[64];
+	int64_t lb, extent = size, reach = size;
+	char name[96];
+	int n;
 
 	if (abi->envelope(datatype, &integers, &addresses, &datatypes, &combiner) == 0 &&
 	    combiner >= 0 && combiner < COMBINERS)
 		how = (enum mpi_combiner)abi->facts->combiner[combiner];
-	snprintf(name, sizeof(name), "%s of %lld bytes", combiner_names[how], (long long)size);
+	n = snprintf(name, sizeof(name), "%s of %lld bytes", combiner_names[how], (long long)size);
+	if (abi->type_extent(datatype, &lb, &extent) == 0 &&
+	    abi->type_true_extent(datatype, &lb, &reach) == 0 && (extent != size || reach != size))
+		snprintf(name + n, sizeof(name) - (size_t)n, ", extent %lld, true extent %lld",
+			 (long long)extent, (long long)reach);
 	return datatype_define(c, name);
 }
 

@@ -138,6 +138,7 @@ static void tell_rank(const struct mpi_abi *abi)
 
 	if (atomic_exchange(&files.rank_told, true) || !in_world(abi))
 		return;
+	note_library("%s%s%s", abi->facts->name, *abi->version ? " " : "", abi->version);
 	if (abi->comm_rank(abi->world, &rank) == 0 && abi->comm_size(abi->world, &ranks) == 0)
 		process_rank((uint32_t)rank, (uint32_t)ranks, abi->facts->name);
 }

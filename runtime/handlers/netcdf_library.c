@@ -18,6 +18,7 @@ static bool find_functions(struct nc_library *lib, void *library)
 		{&lib->dimension, {"nc_inq_dimlen", "ncmpi_inq_dimlen"}, false},
 		{&lib->unlimited, {"nc_inq_unlimdim", "ncmpi_inq_unlimdim"}, false},
 		{&lib->format, {"nc_inq_format", "ncmpi_inq_format"}, false},
+		{&lib->version, {"nc_inq_libvers", "ncmpi_inq_libvers"}, true},
 		{&lib->path, {"nc_inq_path", NULL}, true},
 		{&lib->all_unlimited, {"nc_inq_unlimdims", NULL}, true},
 		{&lib->group_name, {"nc_inq_grpname_full", NULL}, true},
@@ -47,6 +48,15 @@ static bool find_functions(struct nc_library *lib, void *library)
 	return true;
 }
 
+static void tell_version(const struct nc_library *lib)
+{
+	const char *text = lib->version ? lib->version() : "";
+	int length = (int)strcspn(text, " \"");
+
+	if (length)
+		note_library("%s %.*s", lib->api == PNETCDF ? "PnetCDF" : "netCDF", length, text);
+}
+
 static bool fill(void *entry, uint32_t wrapper, int api)
 {
 	struct nc_library *lib = entry;
@@ -55,6 +65,7 @@ static bool fill(void *entry, uint32_t wrapper, int api)
 	if (!find_functions(lib, library_of(wrapper)))
 		return false;
 	lib->owner = library_owner((const void *)(uintptr_t)lib->variable, edge_library(wrapper));
+	tell_version(lib);
 	return true;
 }
 

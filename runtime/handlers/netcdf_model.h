@@ -33,6 +33,7 @@ struct nc_library {
 	int (*dimension)(int id, int dimension, uint64_t *length);
 	int (*unlimited)(int id, int *dimension);
 	int (*format)(int id, int *format);
+	const char *(*version)(void); /* "4.9.0 of …" */
 	/* netCDF-C */
 	int (*path)(int id, size_t *length, char *path);
 	int (*all_unlimited)(int id, int *n, int *dimensions);

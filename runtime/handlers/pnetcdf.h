@@ -38,6 +38,9 @@ static inline int64_t pnetcdf_request(const int *request)
 }
 
 /* ---- completions (pnetcdf_wait.c) ---- */
+/* The request of a post; where the program did not ask for its id, one that only waits for all complete. */
+const int *pnetcdf_request_of(const int *request, int reads);
+
 void pnetcdf_pend(struct call *c, const struct nc_library *lib, int id, int request, int64_t bytes);
 void pnetcdf_waiting(struct call *c, int id, int n, const int *requests);
 void pnetcdf_waited(struct call *c, int result, int id, int n, const int *requests,

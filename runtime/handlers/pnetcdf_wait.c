@@ -1,4 +1,5 @@
 /* Completions of PnetCDF: which posted calls a wait completed. The table of pending requests is the process's. */
+#include <limits.h>
 #include <stdatomic.h>
 #include <stddef.h>
 
@@ -14,6 +15,9 @@ enum {
 	ALL_READS = -2,
 	ALL_WRITES = -3,
 };
+
+/* Ids of requests that were not asked for: even and odd as the library's own. */
+static const int unnamed[2] = {INT_MIN, INT_MIN | 1};
 
 struct pending {
 	_Atomic uint32_t used;
@@ -42,6 +46,21 @@ static void raise_top(uint32_t to)
 		;
 }
 
+static uint64_t key_of(int id, int request)
+{
+	return (uint64_t)(uint32_t)id << 32 | (uint32_t)request;
+}
+
+static bool is_named(int request)
+{
+	return request != unnamed[0] && request != unnamed[1];
+}
+
+const int *pnetcdf_request_of(const int *request, int reads)
+{
+	return request ? request : &unnamed[reads];
+}
+
 void pnetcdf_pend(struct call *c, const struct nc_library *lib, int id, int request, int64_t bytes)
 {
 	const uint32_t from = atomic_load(&requests.next);
@@ -63,8 +82,8 @@ void pnetcdf_pend(struct call *c, const struct nc_library *lib, int id, int requ
 		atomic_store(&p->waiter, 0);
 		raise_top(n + 1);
 		atomic_store(&requests.next, (n + 1) % PENDING);
-		handle_put(&pnetcdf_requests, lib->owner,
-			   (uint64_t)(uint32_t)id << 32 | (uint32_t)request, n + 1);
+		if (is_named(request))
+			handle_put(&pnetcdf_requests, lib->owner, key_of(id, request), n + 1);
 		return;
 	}
 	if (!atomic_exchange(&requests.full, true))
@@ -74,8 +93,8 @@ void pnetcdf_pend(struct call *c, const struct nc_library *lib, int id, int requ
 
 static void settle(struct pending *p)
 {
-	handle_take(&pnetcdf_requests, p->library,
-		    (uint64_t)(uint32_t)p->id << 32 | (uint32_t)p->request);
+	if (is_named(p->request))
+		handle_take(&pnetcdf_requests, p->library, key_of(p->id, p->request));
 	atomic_store(&p->used, 0);
 	if (atomic_load(&requests.next) > (uint32_t)(p - requests.pending))
 		atomic_store(&requests.next, (uint32_t)(p - requests.pending));
@@ -112,8 +131,7 @@ void pnetcdf_waiting(struct call *c, int id, int n, const int *asked)
 	if (n < 0)
 		mark_all(c, lib, id, n);
 	for (int i = 0; i < n && asked; i++) {
-		const uint64_t at = handle_get(&pnetcdf_requests, lib->owner,
-					       (uint64_t)(uint32_t)id << 32 | (uint32_t)asked[i]);
+		const uint64_t at = handle_get(&pnetcdf_requests, lib->owner, key_of(id, asked[i]));
 
 		if (at) {
 			requests.pending[at - 1].index = i;

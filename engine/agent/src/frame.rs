@@ -265,7 +265,12 @@ fn files(from: &mut Cursor<'_>) -> Result<Vec<FileState>, FrameError> {
 }
 
 #[cfg(test)]
+#[path = "../../stream/tests/common/splitmix.rs"]
+mod splitmix;
+
+#[cfg(test)]
 mod tests {
+	use super::splitmix::{Random, mutants};
 	use super::*;
 	use proptest::prelude::*;
 
@@ -344,12 +349,8 @@ mod tests {
 	/// Good streams of messages with bytes changed, cut out and put in; FATHOM_FUZZ says how many.
 	#[test]
 	fn mutants_are_refused_or_right() {
-		let count = std::env::var("FATHOM_FUZZ").ok().and_then(|n| n.parse().ok());
-		let mut state = 1u64;
-		let mut below = |limit: usize| {
-			state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-			(state >> 33) as usize % limit.max(1)
-		};
+		let mut random = Random::of(1);
+		let mut below = |limit: usize| random.below(limit);
 		let files = vec![FileState { name: "node".into(), size: 77, crc: 5 }; 3];
 		let hello = Message::Hello { key: "k".into(), job: "1.0".into(), node: "b-h".into() };
 		let data = Message::Data { name: "1.a.fts".into(), offset: 9, bytes: vec![7; 300] };
@@ -357,7 +358,7 @@ mod tests {
 			[hello, Message::Have(files.clone()), data, Message::Alive, Message::Whole(files)];
 		let mut wire = Vec::new();
 		sent.iter().for_each(|message| write(&mut wire, message).unwrap());
-		for _ in 0..count.unwrap_or(20_000) {
+		for _ in 0..mutants() {
 			let mut bytes = wire.clone();
 			for _ in 0..=below(3) {
 				let at = below(bytes.len());

@@ -179,6 +179,10 @@ fn record_line(record: &Record<'_>) -> Value {
 			"what": text(s.what), "device": text(s.device), "unit": text(s.unit),
 		}),
 		Record::Samples(s) => json!({ "row": "samples", "time": s.time, "values": s.values }),
+		Record::Kernel(k) => json!({
+			"row": "kernel", "kind": k.kind, "pid": k.pid, "tid": k.tid, "device": k.device, "began": k.began,
+			"ended": k.ended, "inode": k.inode, "at": k.at, "bytes": k.bytes, "queued": k.queued,
+		}),
 		Record::Unknown(kind) => json!({ "row": "unknown", "type": kind }),
 	}
 }

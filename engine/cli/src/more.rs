@@ -93,6 +93,17 @@ pub enum More {
 		#[arg(long, value_name = "N")]
 		nodes: Option<usize>,
 	},
+	/// Tell what the kernel does for the children of a process: BPF programs, loaded until standard input is closed
+	///
+	/// What `fathom run --kernel` asks of it. It takes root, or CAP_BPF and CAP_PERFMON.
+	Kernel {
+		/// Whose children, and theirs
+		#[arg(long, value_name = "PID")]
+		parent: u32,
+		/// System calls, too, of programs that do not open the library
+		#[arg(long)]
+		calls: bool,
+	},
 	/// Make a run of what strace wrote
 	///
 	/// FILE is what `strace -f -ttt -T -y -o FILE` wrote, or all files of `-ff`. RUN is made; where `fathom run --strace`
@@ -291,6 +302,7 @@ pub fn run(command: More) -> Result<(), String> {
 			fathom_osd::run(&settings, || print_line("ready").unwrap_or_default())
 				.map_err(|error| error.to_string())
 		}
+		More::Kernel { parent, calls } => kernel(fathom_kernel::Settings { parent, calls }),
 		More::Strace { run, files } => strace(&run, &files),
 		More::Dftracer { run, files } => {
 			print_report(fathom_traces::import_dftracer(&run, &files, functions()?))
@@ -323,6 +335,16 @@ fn print_report(
 	let report = report.map_err(|error| error.to_string())?;
 	let value = serde_json::json!({"processes": report.processes, "bytes": report.bytes});
 	print_line(&value.to_string())
+}
+
+/// Who started us reads standard output to its end: the reason too.
+fn kernel(settings: fathom_kernel::Settings) -> Result<(), String> {
+	let say = |line: &str| print_line(line).unwrap_or_default();
+	let outcome = fathom_kernel::run(&settings, say);
+	outcome.map_err(|error| {
+		say(&error.to_string());
+		error.to_string()
+	})
 }
 
 fn strace(run: &Path, files: &[PathBuf]) -> Result<(), String> {

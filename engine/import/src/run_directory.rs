@@ -4,6 +4,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use fathom_sink::{Writer, good_name};
+
 use crate::image::{Image, Node, random};
 
 /// A node's part of a new run.
@@ -41,6 +43,43 @@ pub fn write(folder: &Path, images: &[&Image]) -> Result<(), String> {
 	Ok(())
 }
 
+/// Streams of nodes that have more of them than that: as many files cost far more than their bytes.
+const MANY: usize = 64;
+
+/// Where those lie.
+struct Shared {
+	folder: PathBuf,
+	writer: Option<Writer>,
+}
+
+impl Shared {
+	fn new(run: &Path) -> Shared {
+		Shared { folder: run.join("sink"), writer: None }
+	}
+
+	/// Are a node's streams here now? Few are not, and those whose node has another name than a shared file knows.
+	fn takes(&mut self, node: &str, images: &[&Image]) -> Result<bool, String> {
+		if images.len() <= MANY || !good_name(node) {
+			return Ok(false);
+		}
+		let failed = at(&self.folder);
+		let writer = match &mut self.writer {
+			Some(writer) => writer,
+			none => {
+				fs::create_dir_all(&self.folder).map_err(&failed)?;
+				none.insert(Writer::create(&self.folder).map_err(&failed)?)
+			}
+		};
+		let files = images.iter().map(|image| (image.name(), image.bytes.as_slice()));
+		writer.add(node, files).map_err(failed)?;
+		Ok(true)
+	}
+
+	fn finish(self) -> Result<(), String> {
+		self.writer.map_or(Ok(()), Writer::finish).map_err(at(&self.folder))
+	}
+}
+
 /// Writes a new run under another name, then renames it. `clock`: the times' source; `run_json` is completed with
 /// id and nodes.
 pub fn publish(
@@ -68,11 +107,14 @@ fn fill(
 	run_json: serde_json::Value,
 ) -> Result<(), String> {
 	let mut nodes = Vec::new();
+	let mut shared = Shared::new(staging);
 	for Folder { node, images } in folders {
 		let Node { host, boot_id, .. } = node;
 		let name = if host == "unknown" { boot_id.clone() } else { format!("{boot_id}-{host}") };
-		let streams = staging.join("streams").join(name.replace('/', "_"));
-		write(&streams, images)?;
+		let name = name.replace('/', "_");
+		let streams = staging.join("streams").join(&name);
+		let apart = if shared.takes(&name, images)? { &[] } else { images.as_slice() };
+		write(&streams, apart)?;
 		let path = streams.join("node");
 		let text = format!("host={host}\nboot_id={boot_id}\nclock={clock}\n");
 		fs::write(&path, text).map_err(at(&path))?;
@@ -80,6 +122,7 @@ fn fill(
 			"host": host, "boot_id": boot_id, "kernel": "", "clock": clock, "tsc_hz": 0,
 		}));
 	}
+	shared.finish()?;
 	let mut whole = serde_json::json!({
 		"format": 1,
 		"id": format!("{:016x}", random()),

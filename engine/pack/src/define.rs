@@ -1,6 +1,6 @@
 //! What a process image names in its streams: ops, objects, sites, selections and facts about them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use fathom_stream::{MAX_FIELDS, OpRecord, ProcessRecord, Record, Site, op_flag};
 use serde::{Deserialize, Serialize};
@@ -247,6 +247,10 @@ pub struct Definitions {
 	pub groups: HashMap<u32, GroupDef>,
 	pub hints: Vec<HintDef>,
 	pub marks: Vec<MarkDef>,
+	/// Bytes of the image that were resident at once, at most.
+	pub memory_peak: Option<u64>,
+	/// Those that told their versions.
+	pub libraries: BTreeSet<String>,
 	pub datatypes: HashMap<u32, String>,
 	/// By pid: a vfork's child records into its parent's file.
 	pub identities: HashMap<u32, Identity>,
@@ -296,6 +300,12 @@ impl Definitions {
 				key: text(hint.key),
 				value: text(hint.value),
 			}),
+			Record::Mark(mark) if mark.kind == b"memory" => {
+				self.memory_peak = self.memory_peak.max(Some(mark.value));
+			}
+			Record::Mark(mark) if mark.kind == b"library" => {
+				self.libraries.insert(text(mark.detail));
+			}
 			Record::Mark(mark) => self.marks.push(MarkDef {
 				stream,
 				ticks: mark.ticks,

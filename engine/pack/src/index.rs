@@ -17,7 +17,9 @@ pub type ProcessKey = (u64, u32);
 
 #[derive(Debug, Default)]
 pub struct Index {
-	pub processes: HashMap<ProcessKey, u32>,
+	processes: HashMap<ProcessKey, u32>,
+	/// The first number that no process has had.
+	next: u32,
 	pub streams: HashMap<u64, u32>,
 }
 
@@ -27,6 +29,7 @@ impl Index {
 		let mut index = Index::default();
 		each_row(&folder.join("processes.parquet"), &["process", "pid", "instance"], |row| {
 			index.processes.insert((row[2], row[1] as u32), row[0] as u32);
+			index.next = index.next.max((row[0] as u32).saturating_add(1));
 		})?;
 		each_row(&folder.join("streams.parquet"), &["stream", "id"], |row| {
 			index.streams.insert(row[1], row[0] as u32);
@@ -35,8 +38,11 @@ impl Index {
 	}
 
 	pub fn process(&mut self, key: ProcessKey) -> u32 {
-		let next = self.processes.values().max().map_or(0, |last| last + 1);
-		*self.processes.entry(key).or_insert(next)
+		*self.processes.entry(key).or_insert_with(|| {
+			let number = self.next;
+			self.next = number.saturating_add(1);
+			number
+		})
 	}
 }
 

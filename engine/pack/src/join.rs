@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use fathom_sink::{IfThere, entries, make_directories, replace, write_new};
 
 use crate::error::{At, PackError};
-use crate::recover::recover_own;
+use crate::recover::{recover_own, remove_staged};
 use crate::run::Run;
 
 /// What a join did.
@@ -32,6 +32,7 @@ pub fn join(into: &Path, part: &Path) -> Result<Joined, PackError> {
 		let reason = format!("is of another job than {} ({part_job}, {into_job})", into.display());
 		return Err(PackError::Data { path: part.to_owned(), reason });
 	}
+	remove_staged(into)?;
 	let refused = recover_own(&Run::open(part)?)?.refused;
 	let mut joined = Joined { refused, ..Joined::default() };
 	let streams = into.join("streams");
@@ -91,7 +92,12 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, PackError> {
 fn of_kind(folder: &Path, kind: fn(&fs::Metadata) -> bool) -> Result<Vec<PathBuf>, PackError> {
 	let mut paths = Vec::new();
 	for path in entries(folder).at(folder)? {
-		if fs::metadata(&path).if_there().at(&path)?.is_some_and(|facts| kind(&facts)) {
+		let facts = fs::symlink_metadata(&path).if_there().at(&path)?;
+		if facts.as_ref().is_some_and(fs::Metadata::is_symlink) {
+			let reason = "is a link, which is not followed".to_owned();
+			return Err(PackError::Data { path, reason });
+		}
+		if facts.is_some_and(|facts| kind(&facts)) {
 			paths.push(path);
 		}
 	}

@@ -20,6 +20,7 @@ mod heat;
 mod image;
 mod index;
 mod join;
+mod kernel_events;
 mod libraries;
 mod marks;
 mod merge;

@@ -1,4 +1,4 @@
-//! Made from catalog/libraries.toml by `make facts`.
+//! Made from catalog/libraries.toml and layers.toml by `make facts`.
 
 /// File names of programs and libraries begin so.
 #[rustfmt::skip]
@@ -116,4 +116,13 @@ pub const SOURCES: [&str; 3] = [
 	"/include/c++/",
 	"/libgfortran/",
 	"/libstdc++-v3/",
+];
+
+/// Layers, and a function that every program with one has.
+#[rustfmt::skip]
+pub const TELLING: [(&str, &str); 4] = [
+	("netcdf", "nc_create"),
+	("pnetcdf", "ncmpi_create"),
+	("hdf5", "H5Dwrite"),
+	("mpiio", "MPI_File_open"),
 ];

@@ -145,7 +145,7 @@ pub fn merge(
 	}
 	number_worlds(&mut merged.images);
 	// Ranks in order, then others as they began: neighbours in rank lie together in the tables.
-	merged.images.sort_by_key(|state| {
+	merged.images.sort_by_cached_key(|state| {
 		let identity = state.identity(state.image.pid);
 		let start = identity.start.unwrap_or_else(|| state.start_tick(state.image.pid));
 		(identity.rank.unwrap_or(u32::MAX), state.image.node, start, state.image.instance)

@@ -9,7 +9,8 @@ use crate::run::Run;
 /// Ranges that are listed before the rest is only counted.
 const MOST_RANGES: usize = 20;
 
-/// Rows of the run's log: ranks of the job's world that left nothing, nodes whose sender broke off, blocks of shared files.
+/// Rows of the run's log: ranks of the job's world that left nothing, nodes whose sender broke off, files
+/// that are no streams, blocks of shared files.
 pub fn missing(run: &Run, processes: &[Identity]) -> Vec<MarkRow> {
 	let broken = run.nodes.iter().filter(|node| node.broken_off).map(|node| MarkRow {
 		kind: "missing node part".into(),
@@ -26,7 +27,13 @@ pub fn missing(run: &Run, processes: &[Identity]) -> Vec<MarkRow> {
 		value: lost.count as i64,
 		..MarkRow::default()
 	});
-	broken.chain(ranks).chain(other_worlds(processes)).chain(lost).collect()
+	let odd = run.odd.iter().map(|what| MarkRow {
+		kind: "missing stream".into(),
+		detail: what.clone(),
+		value: 1,
+		..MarkRow::default()
+	});
+	broken.chain(odd).chain(ranks).chain(other_worlds(processes)).chain(lost).collect()
 }
 
 /// Modules that cannot be read, a row for each reason.
@@ -43,6 +50,22 @@ pub fn without_lines(unreadable: &BTreeMap<String, String>) -> impl Iterator<Ite
 			value: modules.len() as i64,
 			..MarkRow::default()
 		}
+	})
+}
+
+/// Layers of which no call was seen, though their library is there: linked into the program, it is called without a slot that
+/// could be pointed elsewhere. A program that calls none of it looks alike.
+pub fn unseen_layers(
+	linked: &BTreeSet<(String, &'static str)>,
+	seen: &[&str],
+) -> impl Iterator<Item = MarkRow> {
+	linked.iter().filter(|(_, layer)| !seen.contains(layer)).map(|(module, layer)| MarkRow {
+		kind: "linked in".into(),
+		detail: format!(
+			"{module} has the library of layer {layer} inside: none of its calls is seen, those below are; link the shared one"
+		),
+		value: 1,
+		..MarkRow::default()
 	})
 }
 

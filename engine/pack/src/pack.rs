@@ -228,8 +228,8 @@ impl Whole {
 		fill_empty(folder)?;
 		let links = [collective_links.mark(), server_links::mark(unmatched)].into_iter().flatten();
 		let marks = links.chain(missing::refused(&recovered.refused));
-		let unreadable = tables.write(&self.collective_rows, &all, writer.heat_width, marks)?;
-		let missing = tables.missing().into_iter().chain(missing::without_lines(&unreadable));
+		let modules = tables.write(&self.collective_rows, &all, writer.heat_width, marks)?;
+		let missing = tables.missing().into_iter().chain(tables.of_modules(&modules));
 		Ok(Packed {
 			fresh: false,
 			events: merged.events(),
@@ -237,7 +237,7 @@ impl Whole {
 			missing: missing.map(|m| format!("{}: {}", m.kind, m.detail)).collect(),
 			damaged: merged.images.iter().map(|state| state.survey.damage.len() as u64).sum(),
 			recovered: Recovered::default(),
-			unreadable: unreadable.into_keys().collect(),
+			unreadable: modules.unreadable.into_keys().collect(),
 		})
 	}
 }

@@ -1,5 +1,7 @@
 //! What each process comes to: when it ran, how it ended, what was recorded of it.
 
+use std::collections::BTreeSet;
+
 use fathom_stream::ThreadUse;
 
 use crate::merge::{Merged, ProcessRow};
@@ -20,6 +22,15 @@ pub struct ProcessFacts {
 	pub stream_bytes: u64,
 	/// Of its threads with streams.
 	pub thread_use: Option<ThreadUse>,
+	/// Bytes that were resident at once, at most.
+	pub memory_peak: Option<u64>,
+	/// With their versions.
+	pub libraries: Option<String>,
+}
+
+fn joined(names: &BTreeSet<String>) -> Option<String> {
+	let all: Vec<&str> = names.iter().map(String::as_str).collect();
+	(!all.is_empty()).then(|| all.join(", "))
 }
 
 /// Of all processes.
@@ -69,5 +80,7 @@ fn facts_of(
 		chunks_skipped: if main { survey.damage.len() as u64 } else { 0 },
 		stream_bytes: if main { state.image.bytes } else { 0 },
 		thread_use: own().filter_map(|s| s.thread_use).reduce(ThreadUse::plus),
+		memory_peak: survey.definitions.memory_peak.filter(|_| main),
+		libraries: main.then(|| joined(&survey.definitions.libraries)).flatten(),
 	}
 }

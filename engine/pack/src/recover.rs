@@ -5,7 +5,9 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use fathom_sink::{IfThere, entries, is_directory, make_directories, replace_bytes};
+use fathom_sink::{
+	IfThere, entries, is_directory, make_directories, remove_abandoned, replace_bytes,
+};
 use fathom_stream::{
 	Chunk, ChunkWriter, CounterTable, Decoder, Item, OpenCall, RING_HEADER_BYTES, Reason, Ring,
 	RingHeader, Segment, Unfinished, chunk_flag, chunks, read_ring, ring_header,
@@ -32,8 +34,9 @@ pub struct Recovered {
 /// The same for the rings that are the run's own; others that `run.json` names are left alone and reported as
 /// refused.
 pub fn recover_own(run: &Run) -> Result<Recovered, PackError> {
+	remove_staged(&run.path)?;
 	Ok(match run.own_rings()? {
-		Named::Own(rings) => recover(&run.path, &rings)?,
+		Named::Own(rings) => bring_in_rings(&run.path, &rings)?,
 		Named::Absent => Recovered::default(),
 		Named::Foreign(why) => Recovered { refused: vec![why], ..Recovered::default() },
 	})
@@ -42,6 +45,24 @@ pub fn recover_own(run: &Run) -> Result<Recovered, PackError> {
 /// Brings the rings in `rings` of processes that are dead into `run`, then removes them. Doing it twice, or
 /// being stopped in the middle, does no harm: the copy is written under another name, and a chunk found twice is one.
 pub fn recover(run: &Path, rings: &Path) -> Result<Recovered, PackError> {
+	remove_staged(run)?;
+	bring_in_rings(run, rings)
+}
+
+/// Removes what processes that were killed while they wrote a file of the run left beside it.
+pub fn remove_staged(run: &Path) -> Result<(), PackError> {
+	let streams = run.join("streams");
+	for folder in
+		[run.to_owned(), run.join("sink")].into_iter().chain(entries(&streams).at(&streams)?)
+	{
+		if is_directory(&folder).at(&folder)? {
+			remove_abandoned(&folder).at(&folder)?;
+		}
+	}
+	Ok(())
+}
+
+fn bring_in_rings(run: &Path, rings: &Path) -> Result<Recovered, PackError> {
 	let mut recovered = Recovered::default();
 	let paths = entries(rings).at(rings)?;
 	let spool = rings.join("sink"); // streams of this node wait there to be shipped

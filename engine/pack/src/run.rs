@@ -76,11 +76,17 @@ impl Source {
 	}
 }
 
-/// A file of samples.
+/// A file of an agent's samples, or of what the kernel did.
 #[derive(Debug, Clone)]
 pub struct AgentFile {
 	pub source: Source,
 	pub bytes: u64,
+}
+
+impl AgentFile {
+	pub fn of_kernel(&self) -> bool {
+		starts_with(&self.source.path, "kernel.")
+	}
 }
 
 /// The stream files of one process image.
@@ -103,6 +109,8 @@ pub struct Run {
 	pub newest: Option<SystemTime>,
 	/// Where streams share files (docs/trace-sink.md).
 	pub sink: Option<Arc<Sink>>,
+	/// What is no stream among them, and why: `NAME of HOST is a link, …`.
+	pub odd: Vec<String>,
 }
 
 /// A node's files by name, each with its length.
@@ -136,8 +144,15 @@ impl Run {
 	fn own_files(&mut self, folder: &Path) -> Result<NodeFiles, PackError> {
 		let mut files = NodeFiles::new();
 		for path in entries(folder).at(folder)? {
-			let facts = fs::metadata(&path).if_there().at(&path)?;
+			let facts = fs::symlink_metadata(&path).if_there().at(&path)?;
 			let Some(facts) = facts else { continue }; // made aside, and moved
+			if !facts.is_file() {
+				let link = facts.is_symlink();
+				let reason =
+					if link { "is a link, which is not followed" } else { "is no regular file" };
+				self.odd.push(odd(&path, reason));
+				continue;
+			}
 			if is_stream(&path) {
 				self.newest = self.newest.max(Some(facts.modified().at(&path)?));
 			}
@@ -269,6 +284,8 @@ impl Run {
 			let Some((pid, instance)) = stream_name(path) else {
 				if is_agent(path) {
 					node.agents.push(AgentFile { source: source.clone(), bytes: *bytes });
+				} else {
+					self.odd.push(odd(path, "is not named PID.INSTANCE.fts"));
 				}
 				continue;
 			};
@@ -286,6 +303,12 @@ impl Run {
 		self.nodes.push(node);
 		Ok(())
 	}
+}
+
+fn odd(path: &Path, reason: &str) -> String {
+	let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+	let node = node_of(&path.parent().map(name).unwrap_or_default());
+	format!("{} of {} {reason}", name(path), node.host)
 }
 
 fn is_stream(path: &Path) -> bool {
@@ -310,9 +333,13 @@ fn image_name(name: &str) -> Option<(u32, u64)> {
 	Some((pid.parse().ok()?, u64::from_str_radix(instance, 16).ok()?))
 }
 
-/// `agent.<instance>.fts`
+/// `agent.<instance>.fts`, `kernel.<instance>.fts`
 fn is_agent(path: &Path) -> bool {
-	path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("agent."))
+	starts_with(path, "agent.") || starts_with(path, "kernel.")
+}
+
+fn starts_with(path: &Path, word: &str) -> bool {
+	path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(word))
 }
 
 /// What the name of a node's folder says.

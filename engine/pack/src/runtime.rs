@@ -36,7 +36,7 @@ struct Rule {
 	/// Whole paths.
 	#[serde(default)]
 	named: Vec<String>,
-	/// Programs and libraries that have such files: where a run is of none of them, what copies the files is looked at.
+	/// Programs, libraries and layers that have such files: where a run is of none of them, what copies the files is looked at.
 	#[serde(default)]
 	of: Vec<String>,
 }
@@ -49,7 +49,7 @@ impl Catalog {
 		})
 	}
 
-	/// The rules of a run whose processes are of these programs and libraries; none: it is not known of which.
+	/// The rules of a run whose processes are of these programs, libraries and layers; none: it is not known of which.
 	fn files_of(&self, names: Option<&BTreeSet<String>>) -> Files<'_> {
 		let is_there = |rule: &&Rule| {
 			let has = |names: &BTreeSet<String>| names.iter().any(|name| rule.is_of(name));
@@ -72,7 +72,7 @@ impl Files<'_> {
 	}
 }
 
-/// Of the executables of a run's processes and the modules that called; none: one of them has no executable that is known.
+/// Of the executables of a run's processes, the modules that called, and the layers; none: one of them has no executable that is known.
 fn names(merged: &Merged) -> Option<BTreeSet<String>> {
 	let mut names = BTreeSet::new();
 	for row in &merged.processes {
@@ -81,6 +81,7 @@ fn names(merged: &Merged) -> Option<BTreeSet<String>> {
 	}
 	let modules = merged.images.iter().flat_map(|image| image.survey.definitions.modules.values());
 	names.extend(modules.map(|module| last_name(&module.path).to_owned()));
+	names.extend(merged.layers().map(str::to_owned));
 	Some(names)
 }
 
@@ -187,6 +188,20 @@ mod tests {
 			assert_eq!(files.has("/venv/lib/site-packages/numpy/x.py"), module, "{program}");
 			assert!(files.has("/opt/lib/libfftw3.so.3"), "{program}");
 			assert!(files.has("/usr/lib/locale/C.utf8/LC_CTYPE"), "{program}");
+		}
+	}
+
+	#[test]
+	fn what_a_library_keeps_beside_a_file_is_its_own() {
+		let catalog = Catalog::read().unwrap_or_else(|error| unreachable!("{error}"));
+		for (of, path, expected) in [
+			("mpiio", "/scratch/.out.shfp.500495048.28781", true),
+			("mpiio", "/scratch/out.locktest.0", true),
+			("tar", "/scratch/.out.shfp.500495048.28781", false),
+			("mpiio", "/scratch/out", false),
+		] {
+			let files = catalog.files_of(Some(&BTreeSet::from([of.to_owned()])));
+			assert_eq!(files.has(path), expected, "{of} {path}");
 		}
 	}
 

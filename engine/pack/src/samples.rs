@@ -159,7 +159,7 @@ impl Tables<'_> {
 
 	/// From a node's CLOCK_MONOTONIC to the run's time: as its processes' clock was brought there, else by the
 	/// node's real-time clock.
-	fn monotonic(&self, node: usize, chunks: &[Chunk<'_>]) -> impl Fn(u64) -> i64 {
+	pub fn monotonic(&self, node: usize, chunks: &[Chunk<'_>]) -> impl Fn(u64) -> i64 {
 		let boot_id = &self.run.nodes[node].boot_id;
 		let mut clocks = self.merged.clocks.iter();
 		let own = clocks.position(|c| c.boot_id == *boot_id && c.kind != Kind::Faked);

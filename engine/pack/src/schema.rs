@@ -4,7 +4,7 @@ use crate::output::Column;
 use crate::output::Kind::*;
 
 /// The columns of each table.
-pub const TABLES: [(&str, &[Column]); 20] = [
+pub const TABLES: [(&str, &[Column]); 21] = [
 	("runs", &RUNS),
 	("processes", &PROCESSES),
 	("streams", &STREAMS),
@@ -21,6 +21,7 @@ pub const TABLES: [(&str, &[Column]); 20] = [
 	("tops", &TOPS),
 	("heat", &HEAT),
 	("samples", &SAMPLES),
+	("kernel_events", &KERNEL_EVENTS),
 	("hints_in_force", &HINTS_IN_FORCE),
 	("sites", &SITES),
 	("marks", &MARKS),
@@ -51,7 +52,7 @@ pub const RUNS: [Column; 19] = [
 ];
 
 #[rustfmt::skip]
-pub const PROCESSES: [Column; 27] = [
+pub const PROCESSES: [Column; 29] = [
 	Column::must("process", U32),
 	Column::must("instance", U64),
 	Column::must("pid", U32),
@@ -79,6 +80,8 @@ pub const PROCESSES: [Column; 27] = [
 	Column::may("processor_time", I64),
 	Column::may("processor_wait", I64),
 	Column::may("storage_read", I64),
+	Column::may("memory_peak", I64),
+	Column::may("libraries", Text),
 ];
 
 #[rustfmt::skip]
@@ -329,6 +332,22 @@ pub const SAMPLES: [Column; 7] = [
 	Column::may("device", Text),
 	Column::must("value", I64),
 	Column::must("unit", Text),
+];
+
+#[rustfmt::skip]
+pub const KERNEL_EVENTS: [Column; 12] = [
+	Column::must("node", U32),
+	Column::may("process", U32),
+	Column::may("pid", U32),
+	Column::may("tid", U32),
+	Column::must("event", Text),
+	Column::must("start", I64),
+	Column::must("stop", I64),
+	Column::may("queued", I64),
+	Column::may("device", Text),
+	Column::may("inode", U64),
+	Column::may("at", I64),
+	Column::may("bytes", I64),
 ];
 
 #[rustfmt::skip]

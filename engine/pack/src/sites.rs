@@ -1,14 +1,14 @@
 //! Call sites: from an offset in a module to function, file and line, and to the line that is the user's own.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::{fs, io, iter};
 
 use fathom_sink::IfThere;
-use object::Object as _;
+use object::{Object as _, ObjectSymbol as _};
 
 use crate::define::ScriptLine;
-use crate::libraries::{DIRECTORIES, FUNCTIONS, MODULES, SOURCES};
+use crate::libraries::{DIRECTORIES, FUNCTIONS, MODULES, SOURCES, TELLING};
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SiteKey {
@@ -119,9 +119,9 @@ impl Frames {
 		self.skipped.iter().any(|name| is_named(path, name))
 	}
 
-	/// Modules that are there and cannot be read, each with the reason.
-	pub fn unreadable(&self) -> &BTreeMap<String, String> {
-		&self.resolver.unreadable
+	/// What was seen of modules when sites in them were looked up.
+	pub fn modules(&self) -> &Modules {
+		&self.resolver.seen
 	}
 
 	/// What is at the site itself.
@@ -154,11 +154,20 @@ impl Frames {
 	}
 }
 
+/// What is to be said of a run's modules.
+#[derive(Debug, Clone, Default)]
+pub struct Modules {
+	/// Those that are there and cannot be read, each with the reason.
+	pub unreadable: BTreeMap<String, String>,
+	/// The user's own, and layers whose library is linked into them.
+	pub linked: BTreeSet<(String, &'static str)>,
+}
+
 /// Looks sites up one by one; keeps the modules of the last ones.
 #[derive(Default)]
 struct Resolver {
 	modules: HashMap<(String, Vec<u8>), Option<addr2line::Loader>>,
-	unreadable: BTreeMap<String, String>,
+	seen: Modules,
 }
 
 impl Resolver {
@@ -172,14 +181,16 @@ impl Resolver {
 		if self.modules.len() >= Self::MODULES && !self.modules.contains_key(&key) {
 			self.modules.clear();
 		}
-		let unreadable = &mut self.unreadable;
+		let (own, seen) = (is_own(&site.module), &mut self.seen);
 		let loader = self.modules.entry(key).or_insert_with_key(|(module, build_id)| {
-			load(Path::new(module), build_id).unwrap_or_else(|error| {
-				unreadable.insert(module.clone(), error.to_string());
+			let mut linked = Vec::new();
+			let loaded = load(Path::new(module), build_id, &mut linked);
+			seen.linked.extend(linked.iter().filter(|_| own).map(|layer| (module.clone(), *layer)));
+			loaded.unwrap_or_else(|error| {
+				seen.unreadable.insert(module.clone(), error.to_string());
 				None
 			})
 		});
-		let own = is_own(&site.module);
 		match loader {
 			Some(loader) => look_up(loader, site.offset, own),
 			None => vec![Frame { at: Resolved::default(), own }],
@@ -210,25 +221,29 @@ fn is_own(module: &str) -> bool {
 	!name.is_empty() && !is_shared && !begins(name, &MODULES)
 }
 
-/// A module's symbols; `None`: it is gone, is not the one that ran, or has none.
-fn load(path: &Path, build_id: &[u8]) -> io::Result<Option<addr2line::Loader>> {
-	if !same_build(path, build_id)? {
+/// A module's symbols, and layers whose library is `linked` into it; `None`: it is gone, is not the one that ran, or has
+/// none.
+fn load(
+	path: &Path,
+	build_id: &[u8],
+	linked: &mut Vec<&'static str>,
+) -> io::Result<Option<addr2line::Loader>> {
+	if !fs::metadata(path).if_there()?.is_some_and(|facts| facts.is_file()) {
 		return Ok(None);
 	}
+	let Some(data) = fs::read(path).if_there()? else { return Ok(None) };
+	let Ok(file) = object::File::parse(&*data) else { return Ok(None) };
+	if !build_id.is_empty() && !matches!(file.build_id(), Ok(Some(id)) if id == build_id) {
+		return Ok(None);
+	}
+	let defined = file.symbols().filter(|symbol| symbol.is_definition());
+	let telling =
+		|name: &str| TELLING.iter().find(|(_, one)| *one == name).map(|(layer, _)| *layer);
+	linked.extend(defined.filter_map(|symbol| symbol.name().ok().and_then(telling)));
 	match addr2line::Loader::new(path) {
 		Ok(loader) => Ok(Some(loader)),
 		Err(error) => error.downcast::<io::Error>().map_or(Ok(None), |error| Err(*error)),
 	}
-}
-
-/// The file there now is the one that ran.
-fn same_build(path: &Path, build_id: &[u8]) -> io::Result<bool> {
-	if build_id.is_empty() {
-		return Ok(fs::metadata(path).if_there()?.is_some_and(|facts| facts.is_file()));
-	}
-	let Some(data) = fs::read(path).if_there()? else { return Ok(false) };
-	let Ok(file) = object::File::parse(&*data) else { return Ok(false) };
-	Ok(matches!(file.build_id(), Ok(Some(id)) if id == build_id))
 }
 
 fn look_up(loader: &addr2line::Loader, return_address: u64, own: bool) -> Vec<Frame> {

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
@@ -49,9 +49,9 @@ pub fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// This file with what `fill` writes, whole or not at all, after a power cut too. A reader finds it or the one before.
 pub fn replace<T>(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<T>) -> io::Result<T> {
 	let mut name = path.file_name().unwrap_or_default().to_owned();
-	name.push(format!(".{}.tmp", std::process::id()));
+	name.push(format!(".{}{STAGING}", std::process::id()));
 	let staging = path.with_file_name(name);
-	let filled = create_new(&staging).and_then(|mut file| {
+	let filled = create_held(&staging).and_then(|mut file| {
 		let filled = fill(&mut file)?;
 		file.sync_all()?;
 		fs::rename(&staging, path)?;
@@ -63,6 +63,37 @@ pub fn replace<T>(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<T>) ->
 	let filled = filled?;
 	sync_directory(path.parent().unwrap_or(path))?;
 	Ok(filled)
+}
+
+const STAGING: &str = ".tmp";
+
+/// A new file that `remove_abandoned` leaves alone while it is open; where a file system has no locks, so it does all.
+fn create_held(path: &Path) -> io::Result<File> {
+	loop {
+		let file = create_new(path)?;
+		let _ = file.try_lock();
+		let named = fs::metadata(path).if_there()?.map(|facts| facts.ino());
+		if named == Some(file.metadata()?.ino()) {
+			return Ok(file); // else it was removed before it was locked
+		}
+	}
+}
+
+/// Removes what processes that were killed in `replace` left in this directory. What cannot be is no harm: no reader takes
+/// it for anything.
+pub fn remove_abandoned(folder: &Path) -> io::Result<()> {
+	let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+	for path in entries(folder)? {
+		let name = path.file_name().unwrap_or_default().to_string_lossy();
+		let staged = name.strip_suffix(STAGING).and_then(|name| name.rsplit_once('.'));
+		if staged.is_some_and(|(_, pid)| digits(pid))
+			&& fs::symlink_metadata(&path).is_ok_and(|facts| facts.is_file())
+			&& File::open(&path).is_ok_and(|file| file.try_lock().is_ok())
+		{
+			let _ = fs::remove_file(&path);
+		}
+	}
+	Ok(())
 }
 
 /// The same of bytes that are there.
@@ -138,6 +169,27 @@ mod tests {
 		assert_eq!(entries(Path::new("/proc/self/none")).unwrap(), Vec::<PathBuf>::new());
 		assert!(entries(Path::new("/proc/self/stat")).is_err());
 		assert!(is_directory(Path::new("/proc/self/stat/none")).is_err());
+	}
+
+	#[test]
+	fn what_killed_writers_left_goes_and_a_living_ones_stays() {
+		let folder = std::env::temp_dir().join(format!("fathom-left-{}", std::process::id()));
+		fs::create_dir_all(&folder).unwrap();
+		for name in ["node.77.tmp", "1.a.shared.tmp", "x.tmp", "77.tmp"] {
+			fs::write(folder.join(name), "left").unwrap();
+		}
+		let during = replace(&folder.join("node"), |file| {
+			remove_abandoned(&folder)?;
+			file.write_all(b"whole")?;
+			entries(&folder)
+		});
+		let (during, after) = (during.unwrap(), entries(&folder).unwrap());
+		let text = fs::read_to_string(folder.join("node")).unwrap();
+		fs::remove_dir_all(&folder).unwrap();
+		assert_eq!(during.len(), 4, "{during:?}");
+		let names = after.iter().map(|path| path.file_name().unwrap().to_str().unwrap());
+		assert_eq!(names.collect::<Vec<_>>(), ["1.a.shared.tmp", "77.tmp", "node", "x.tmp"]);
+		assert_eq!(text, "whole");
 	}
 
 	#[test]

@@ -11,7 +11,7 @@ use std::fs;
 use std::path::Path;
 
 use fathom_sink::{Codec, Entry, Head, INDEX, Piece, Sink, index, read_index, scan, seal};
-use splitmix::Random;
+use splitmix::{Random, mutants};
 
 /// Where a checksum lies in the beginning of a block and of a record of the index, and what it leaves out before the rest.
 const BLOCK: (&[u8], usize, usize) = (b"FATHOMSB", 60, 64);
@@ -108,10 +108,10 @@ fn open_all(folder: &Path, data: &[u8], listed: &[u8]) {
 
 #[test]
 fn mutants_of_shared_files_and_indexes() {
-	let mutants = std::env::var("FATHOM_FUZZ").map_or(20_000, |n| n.parse().unwrap());
+	let mutants = mutants();
 	let folder = std::env::temp_dir().join(format!("fathom-sink-fuzz.{}", std::process::id()));
 	fs::create_dir_all(&folder).unwrap();
-	let mut random = Random(11);
+	let mut random = Random::of(11);
 	let (mut opened, mut listed) = (0, 0);
 	for mutant in 0..mutants {
 		let (mut data, entries) = good(&mut random);

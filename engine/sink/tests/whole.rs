@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use fathom_sink::{Codec, Entry, Head, INDEX, Piece, Records, Sink, index, read_index, scan, seal};
+use fathom_sink::{
+	Codec, Entry, Head, INDEX, Piece, Records, Sink, Writer, index, read_index, scan, seal,
+};
 use proptest::prelude::*;
 
 const NODE: &str = "b00t-host";
@@ -217,4 +219,31 @@ fn records_of_an_index_have_bounds() {
 	assert_eq!((offsets, torn), ((0..20).collect(), 0));
 	assert_eq!(index(&entries), encoded.concat());
 	assert_eq!(records.rest(), None);
+}
+
+#[test]
+fn streams_that_are_all_there_are_one_file() {
+	let folder = Folder::new();
+	let long: Vec<u8> = (0..3_000_000u32).map(|i| (i % 251) as u8).collect();
+	let many: Vec<(String, Vec<u8>)> =
+		(0..12_000u32).map(|i| (format!("{i}.fts"), i.to_le_bytes().repeat(5))).collect();
+	let nodes = [("a", many), ("b", vec![("long.fts".to_owned(), long)])];
+
+	let mut writer = Writer::create(&folder.0).unwrap();
+	for (node, files) in &nodes {
+		let named = files.iter().map(|(name, bytes)| (name.clone(), bytes.as_slice()));
+		writer.add(node, named).unwrap();
+	}
+	assert!(writer.add("../c", std::iter::empty()).is_err());
+	writer.finish().unwrap();
+
+	let sink = Sink::open(&folder.0).unwrap().unwrap();
+	assert_eq!(sink.nodes().map(|(node, _)| node.to_owned()).collect::<Vec<_>>(), ["a", "b"]);
+	for (node, files) in &nodes {
+		for (name, bytes) in files {
+			assert_eq!(&sink.read(node, name).unwrap(), bytes, "{node}/{name}");
+		}
+	}
+	assert!(sink.lost().is_empty() && sink.index_is_whole());
+	assert!(fs::read_dir(&folder.0).unwrap().count() == 2, "blocks and their index");
 }

@@ -319,6 +319,18 @@ pub fn errno(name: &[u8]) -> u64 {
 	index.map_or(5, |place| place as u64 + 1)
 }
 
+/// As strace names it; those that the kernel keeps for itself have the names of one that begins a call again.
+pub fn error_name(number: i64) -> Vec<u8> {
+	const AGAIN: std::ops::RangeInclusive<i64> = 512..=516;
+	let place = usize::try_from(number - 1).ok();
+	let known = place.and_then(|place| ERRORS.split_ascii_whitespace().nth(place));
+	match known {
+		_ if AGAIN.contains(&number) => b"ERESTARTSYS".to_vec(),
+		Some(name) => name.as_bytes().to_vec(),
+		None => number.to_string().into_bytes(),
+	}
+}
+
 #[cfg(test)]
 mod tests {
 	use super::*;
@@ -335,6 +347,8 @@ mod tests {
 			("EHWPOISON", 133),
 		] {
 			assert_eq!(errno(name.as_bytes()), number, "{name}");
+			let back = error_name(number as i64);
+			assert!(back == name.as_bytes() || errno(&back) == 5, "{name}");
 		}
 	}
 

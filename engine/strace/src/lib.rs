@@ -4,12 +4,15 @@
 mod calls;
 mod descriptors;
 mod line;
+mod live;
 mod log;
 mod process;
 mod rows;
 mod run;
 mod text;
 
+pub use calls::{About, CALLS, Field, Shape};
+pub use live::{Live, Program, quote};
 pub use run::{Imported, import};
 
 /// What a log had that did not become rows.

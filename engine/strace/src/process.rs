@@ -104,6 +104,35 @@ impl<'n> Processes<'n> {
 		}
 	}
 
+	/// A process that was there before, where it is and what it has open.
+	pub fn add(
+		&mut self,
+		(tid, parent): (u32, u32),
+		directory: Option<Vec<u8>>,
+		open: Vec<(i64, Vec<u8>)>,
+	) {
+		self.directory = directory;
+		self.appear(tid);
+		if let Some(image) = self.images.last_mut() {
+			image.parent = parent;
+		}
+		let mut table = self.threads[&tid].table.borrow_mut();
+		for (fd, name) in open {
+			table.open(fd, (name, None), 0, None, &mut self.numbers);
+		}
+	}
+
+	pub fn knows(&self, tid: u32) -> bool {
+		self.threads.contains_key(&tid)
+	}
+
+	/// The image of a thread is recorded by somebody else.
+	pub fn forget(&mut self, tid: u32) {
+		let Some(image) = self.threads.get(&tid).map(|thread| thread.image) else { return };
+		self.threads.retain(|_, thread| thread.image != image);
+		self.images[image] = Image::new(0, 0);
+	}
+
 	/// Events must come in their order.
 	pub fn take(&mut self, event: &Event<'_>) {
 		let name = event.name();

@@ -69,6 +69,10 @@ impl Image {
 		Image { image: fathom_import::Image::new(pid, parent), objects: HashMap::new() }
 	}
 
+	pub fn into_inner(self) -> fathom_import::Image {
+		self.image
+	}
+
 	/// Times of the row are nanoseconds since 1970.
 	pub fn row(&mut self, node: &Node, tid: u32, row: &Row) {
 		let began = row.began.saturating_sub(node.epoch);

@@ -23,6 +23,7 @@ pub mod record_type {
 	pub const INSIDE: u8 = 20;
 	pub const SERIES: u8 = 32;
 	pub const SAMPLES: u8 = 33;
+	pub const KERNEL: u8 = 34;
 }
 
 /// Classes of objects.
@@ -219,4 +220,29 @@ pub mod counter_detail {
 	pub const SIZES: u64 = 1;
 	pub const ALL: u64 = 2;
 	pub const SOME: u64 = 3;
+}
+
+/// What the kernel did.
+pub mod kernel_kind {
+	pub const UNKNOWN: u32 = 0;
+	pub const PAGES: u32 = 1;
+	pub const READ: u32 = 2;
+	pub const WRITE: u32 = 3;
+	pub const FLUSH: u32 = 4;
+	pub const OTHER: u32 = 5;
+	pub const THROTTLED: u32 = 6;
+	pub const COMMIT: u32 = 7;
+
+	/// By number.
+	#[rustfmt::skip]
+	pub const NAMES: [&str; 8] = [
+		"unknown",
+		"pages",
+		"read",
+		"write",
+		"flush",
+		"other",
+		"throttled",
+		"commit",
+	];
 }

@@ -20,13 +20,14 @@ pub use chunk::{
 };
 pub use error::{Damage, Reason};
 pub use format::{
-	chunk_flag, counter_detail, descriptor_flag, hint_source, link_kind, object_class, op_flag,
-	record_type, selection_form, tallied, unfinished_reason,
+	chunk_flag, counter_detail, descriptor_flag, hint_source, kernel_kind, link_kind, object_class,
+	op_flag, record_type, selection_form, tallied, unfinished_reason,
 };
 pub use record::{
-	BINS, Counter, CounterData, Datatype, FileData, Group, Heat, HeatBin, Hint, Inside, Link, Mark,
-	Module, Object, OpRecord, OpenCall, Order, PatternCounts, ProcessRecord, Rank, Record,
-	Repeated, Samples, Selection, Series, Site, SomeCounts, Tally, Text, Unfinished, size_bin,
+	BINS, Counter, CounterData, Datatype, FileData, Group, Heat, HeatBin, Hint, Inside,
+	KernelEvent, Link, Mark, Module, Object, OpRecord, OpenCall, Order, PatternCounts,
+	ProcessRecord, Rank, Record, Repeated, Samples, Selection, Series, Site, SomeCounts, Tally,
+	Text, Unfinished, size_bin,
 };
 pub use ring::{
 	BLOCK, CounterTable, PAGE, RING_HEADER_BYTES, Ring, RingHeader, Slot, ThreadPage,

@@ -4,9 +4,10 @@ use crate::bytes::Cursor;
 use crate::error::Reason;
 use crate::format::{counter_detail, object_class, record_type};
 use crate::record::{
-	BINS, Counter, CounterData, Datatype, FileData, Group, Heat, HeatBin, Hint, Inside, Link, Mark,
-	Module, Object, OpRecord, OpenCall, Order, PatternCounts, ProcessRecord, Rank, Record,
-	Repeated, SIZES_KNOWN, Samples, Selection, Series, Site, SomeCounts, Tally, Text, Unfinished,
+	BINS, Counter, CounterData, Datatype, FileData, Group, Heat, HeatBin, Hint, Inside,
+	KernelEvent, Link, Mark, Module, Object, OpRecord, OpenCall, Order, PatternCounts,
+	ProcessRecord, Rank, Record, Repeated, SIZES_KNOWN, Samples, Selection, Series, Site,
+	SomeCounts, Tally, Text, Unfinished,
 };
 use crate::{MAX_DEPTH, NO_SEQ};
 
@@ -56,6 +57,7 @@ pub(crate) fn parse(kind: u8, payload: &[u8]) -> Result<Record<'_>, Reason> {
 		}
 		record_type::SERIES => Record::Series(series(from)?),
 		record_type::SAMPLES => Record::Samples(samples(from)?),
+		record_type::KERNEL => Record::Kernel(kernel(from)?),
 		record_type::TALLY => Record::Tally(tally(from)?),
 		record_type::HEAT => Record::Heat(heat(from)?),
 		record_type::DATATYPE => {
@@ -356,6 +358,21 @@ fn series<'a>(from: &mut Cursor<'a>) -> Result<Series<'a>, Reason> {
 		what: from.text()?,
 		device: from.text()?,
 		unit: from.text()?,
+	})
+}
+
+fn kernel(from: &mut Cursor<'_>) -> Result<KernelEvent, Reason> {
+	Ok(KernelEvent {
+		kind: from.number("kind")?,
+		pid: from.number("pid")?,
+		tid: from.number("tid")?,
+		device: from.number("device")?,
+		began: from.varint()?,
+		ended: from.varint()?,
+		inode: from.varint()?,
+		at: from.varint()?,
+		bytes: from.varint()?,
+		queued: from.varint()?,
 	})
 }
 

@@ -24,6 +24,7 @@ pub enum Record<'a> {
 	Inside(Inside),
 	Series(Series<'a>),
 	Samples(Samples),
+	Kernel(KernelEvent),
 	Tally(Tally),
 	Heat(Heat),
 	Datatype(Datatype<'a>),
@@ -441,4 +442,25 @@ pub struct Samples {
 	pub time: u64,
 	/// Value of each series, series ascending.
 	pub values: Vec<(u32, i64)>,
+}
+
+/// What the kernel did for a thread, or by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct KernelEvent {
+	/// A number of [`crate::kernel_kind`].
+	pub kind: u32,
+	/// 0: of no process of the run.
+	pub pid: u32,
+	pub tid: u32,
+	/// `major << 20 | minor`; 0: none.
+	pub device: u32,
+	/// CLOCK_MONOTONIC, ns.
+	pub began: u64,
+	pub ended: u64,
+	pub inode: u64,
+	/// Bytes in the file or on the disk; a transaction's number.
+	pub at: u64,
+	pub bytes: u64,
+	/// Of a request, ns before the device had it.
+	pub queued: u64,
 }

@@ -4,8 +4,9 @@
 use crate::chunk::{CRC_AT, Chunk, Clock, HEADER, Header, checksum};
 use crate::format::{chunk_flag, counter_detail, record_type};
 use crate::record::{
-	BINS, Counter, CounterData, Datatype, FileData, Heat, Hint, Inside, Object, OpRecord, Order,
-	ProcessRecord, SIZES_KNOWN, Samples, Series, SomeCounts, Tally, Text, Unfinished,
+	BINS, Counter, CounterData, Datatype, FileData, Heat, Hint, Inside, KernelEvent, Object,
+	OpRecord, Order, ProcessRecord, SIZES_KNOWN, Samples, Series, SomeCounts, Tally, Text,
+	Unfinished,
 };
 use crate::rows::Call;
 
@@ -225,6 +226,17 @@ impl ChunkWriter {
 			before = series;
 		}
 		self.record(record_type::SAMPLES, &payload);
+	}
+
+	pub fn kernel(&mut self, event: &KernelEvent) {
+		let mut payload = Vec::new();
+		for number in [event.kind, event.pid, event.tid, event.device] {
+			put_varint(&mut payload, u64::from(number));
+		}
+		for number in [event.began, event.ended, event.inode, event.at, event.bytes, event.queued] {
+			put_varint(&mut payload, number);
+		}
+		self.record(record_type::KERNEL, &payload);
 	}
 
 	/// When the chunk is sealed, where its header did not know it yet.

@@ -7,7 +7,7 @@ mod common;
 mod random;
 
 use common::{CallRow, Encoder, decode};
-use random::Random;
+use random::{Random, mutants};
 use std::collections::HashMap;
 
 fn seed_file(random: &mut Random) -> (Vec<u8>, Vec<CallRow>) {
@@ -109,15 +109,13 @@ fn as_ring(random: &mut Random, file: &[u8]) {
 
 #[test]
 fn fuzz() {
-	let mutants: u64 =
-		std::env::var("FATHOM_FUZZ").ok().and_then(|n| n.parse().ok()).unwrap_or(20_000);
-	let mut random = Random(2026);
+	let mut random = Random::of(2026);
 	let mut good = seed_file(&mut random);
 	let by_seq = |rows: &[CallRow]| -> HashMap<u64, CallRow> {
 		rows.iter().map(|row| (row.seq, row.clone())).collect()
 	};
 	let mut known = by_seq(&good.1);
-	for i in 0..mutants {
+	for i in 0..mutants() {
 		if i % 64 == 63 {
 			good = seed_file(&mut random);
 			known = by_seq(&good.1);

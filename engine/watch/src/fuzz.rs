@@ -23,7 +23,10 @@ mod common;
 mod random;
 
 use common::{Encoder, INSTANCE};
-use random::Random;
+use random::{Random, mutants};
+
+/// A round's looks are 20, each ten times as long as a mutant of other fuzzers.
+const LOOKS: usize = 200;
 
 /// Chunks as a process would write them, one after another.
 fn good_file(random: &mut Random) -> Vec<u8> {
@@ -81,11 +84,6 @@ fn folder(name: &str) -> PathBuf {
 	path
 }
 
-fn looks() -> usize {
-	let asked = std::env::var("FATHOM_FUZZ").ok().and_then(|n| n.parse().ok());
-	asked.unwrap_or(20_000) / 10
-}
-
 fn look(image: &mut Image, last: bool) -> Missed {
 	let (mut book, mut rate, mut missed) = (Book::default(), Rate::default(), Missed::default());
 	let shared = &mut Shared { book: &mut book, rate: &mut rate, missed: &mut missed };
@@ -95,12 +93,12 @@ fn look(image: &mut Image, last: bool) -> Missed {
 
 #[test]
 fn rings_and_files_of_any_bytes() {
-	let mut random = Random(2026);
+	let mut random = Random::of(2026);
 	let folder = folder("any");
 	let name = format!("{}.{INSTANCE:016x}", std::process::id());
 	let (rings, streams) =
 		(folder.join(format!("{name}.ring")), folder.join(format!("{name}.fts")));
-	for round in 0..looks() / 20 {
+	for round in 0..mutants() / LOOKS {
 		fs::write(&rings, ring(&mut random)).unwrap();
 		fs::write(&streams, good_file(&mut random)).unwrap();
 		let mut image = Image::new(std::process::id(), INSTANCE, &folder, &folder);
@@ -115,7 +113,7 @@ fn rings_and_files_of_any_bytes() {
 
 #[test]
 fn a_ring_that_changes_under_the_reader() {
-	let mut random = Random(4711);
+	let mut random = Random::of(4711);
 	let folder = folder("changes");
 	let path = folder.join(format!("{}.{INSTANCE:016x}.ring", std::process::id()));
 	fs::write(&path, ring(&mut random)).unwrap();
@@ -130,7 +128,7 @@ fn a_ring_that_changes_under_the_reader() {
 				}
 			}
 		});
-		for _ in 0..looks() / 20 {
+		for _ in 0..mutants() / LOOKS {
 			let mut image = Image::new(std::process::id(), INSTANCE, &folder, &folder);
 			for _ in 0..20 {
 				look(&mut image, false);

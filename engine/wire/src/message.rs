@@ -89,6 +89,12 @@ messages! {
 		Unlock = UNLOCK (handle: Handle, claim: Claim);
 		Locked = LOCKED (handle: Handle, claim: Claim);
 		Call = CALL "data" (handle: Handle, name: Text, room: u32);
+		Seek = SEEK (handle: Handle, offset: u64, what: u8);
+		Allocate = ALLOCATE (handle: Handle, mode: u32, offset: u64, length: u64);
+		GetXattr = GETXATTR (handle: Handle, name: Text);
+		SetXattr = SETXATTR "data" (handle: Handle, name: Text, flags: u32);
+		ListXattr = LISTXATTR (handle: Handle);
+		RemoveXattr = REMOVEXATTR (handle: Handle, name: Text);
 		Reserve = RESERVE (
 			handle: Handle, flags: u32, size: u64, wanted: Vec<Wanted>, outcomes: Vec<Gap>
 		);
@@ -133,6 +139,12 @@ messages! {
 		Unlock = UNLOCK ();
 		Locked = LOCKED (claim: Claim);
 		Call = CALL "data" ();
+		Seek = SEEK (offset: u64);
+		Allocate = ALLOCATE ();
+		GetXattr = GETXATTR "data" ();
+		SetXattr = SETXATTR ();
+		ListXattr = LISTXATTR "data" ();
+		RemoveXattr = REMOVEXATTR ();
 		Reserve = RESERVE (offsets: Vec<u64>);
 		Holders = HOLDERS (owners: Vec<Holder>);
 		Awaited = AWAITED (locks: Vec<Awaited>);

@@ -13,7 +13,7 @@ use fathom_wire::{
 	Failure, Field, HEADER, Header, Part, Pull, Reply, Request, WireError, decode, encode, expand,
 };
 use proptest::prelude::*;
-use splitmix::Random;
+use splitmix::{Random, mutants};
 
 fn golden() -> Vec<Vec<u8>> {
 	let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../forward/golden");
@@ -67,8 +67,8 @@ fn every_decoder(op: u16, body: &[u8]) -> bool {
 #[test]
 fn mutants_of_golden_frames() {
 	let frames = golden();
-	let mutants = std::env::var("FATHOM_FUZZ").map_or(20_000, |n| n.parse().unwrap());
-	let mut random = Random(7);
+	let mutants = mutants();
+	let mut random = Random::of(7);
 	let mut taken = 0;
 	for _ in 0..mutants {
 		let frame = &frames[random.below(frames.len())];

@@ -4,7 +4,9 @@
 
 use std::path::PathBuf;
 
-use fathom_wire::number::{flag, hint, kind, lock, mode, op, open, record, set, status};
+use fathom_wire::number::{
+	allocate, flag, hint, kind, lock, mode, op, open, record, set, status, xattr,
+};
 use fathom_wire::{
 	Attr, Awaited, Claim, Entry, Extent, Failed, Failure, Gap, HEADER, Handle, Header, Hello,
 	Hints, Holder, Part, Pull, Reply, Request, Session, SetAttr, Text, Time, Wanted, decode,
@@ -232,6 +234,24 @@ fn calls() {
 	let checked = |h: &mut Header| h.flags = flag::BODY_CRC;
 	asks("request-call", checked, call, none().with(99, b"?"), b"0+512");
 	answers("reply-call", 0, Reply::Call {}, none(), b"cafe");
+}
+
+#[test]
+fn space_and_attributes() {
+	let (handle, name) = (file(), Text::from("user.a"));
+	asks("request-seek", same, Request::Seek { handle, offset: 4096, what: 1 }, none(), b"");
+	let mode = allocate::KEEP_SIZE | allocate::PUNCH_HOLE;
+	let punch = Request::Allocate { handle, mode, offset: 4096, length: 1 << 20 };
+	asks("request-allocate", same, punch, none().with(hint::APPEND_SHARED, b""), b"");
+	let get = Request::GetXattr { handle, name: name.clone() };
+	asks("request-getxattr", same, get, none(), b"");
+	let set = Request::SetXattr { handle, name: name.clone(), flags: xattr::CREATE };
+	asks("request-setxattr", same, set, none(), b"some");
+	asks("request-listxattr", same, Request::ListXattr { handle }, none(), b"");
+	asks("request-removexattr", same, Request::RemoveXattr { handle, name }, none(), b"");
+	answers("reply-seek", 0, Reply::Seek { offset: 1 << 33 }, none(), b"");
+	answers("reply-getxattr", 0, Reply::GetXattr {}, none(), b"some");
+	answers("reply-listxattr", 0, Reply::ListXattr {}, none(), b"user.a\0user.b\0");
 }
 
 #[test]

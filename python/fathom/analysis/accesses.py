@@ -59,6 +59,28 @@ def sizes(source: Source) -> pa.Table:
     )
 
 
+def shapes(source: Source) -> pa.Table:
+    """One row per file and function that reads or writes: in which shape it moves its bytes, from counters.
+
+    Columns: path; layer; op; accesses; sequential, consecutive, strided, holes_memory, holes_file (shares of them;
+    null: not known); stride, stride_calls (bytes from one offset to the next, most often, and how often); extent,
+    extent_calls (bytes from the first to the last of the file that an access with holes touches); datatype,
+    datatype_calls (of memory, most often), datatype_bytes, datatype_extent, datatype_true_extent.
+    """
+    return source.sql("from access_shapes()")
+
+
+def shared(source: Source) -> pa.Table:
+    """One row per file that several ranks (processes where there are none) used, and layer: who moved how much.
+
+    Columns: path; layer; processes; bytes_read, bytes_written; least_bytes, mean_bytes, most_bytes, deviation_bytes;
+    least_seconds, mean_seconds, most_seconds, deviation_seconds (of all calls of the layer on the file; deviation: the
+    root of the variance over the ranks); fastest, slowest (ranks); mb_per_s (an estimate: all bytes over the slowest
+    one's time, Darshan's `agg_perf_by_slowest`).
+    """
+    return source.sql("from shared_file_totals()")
+
+
 def file_counts(source: Source) -> pa.Table:
     """How many files were used how, from counters.
 

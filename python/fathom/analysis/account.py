@@ -40,7 +40,7 @@ REFERENCES = {
     "catalog": "the catalogue of file systems",
 }
 #: Macros of these files are worked out once for each run.
-KEPT = ("account", "findings_", "servers")
+KEPT = ("account", "findings_", "kernel", "servers")
 
 
 @dataclass(frozen=True)

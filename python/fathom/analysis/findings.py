@@ -24,8 +24,8 @@ KEYS = ("title", "layer", "limit", "says", "lost", "sure", "fix", "seen")
 OPTIONAL = ("knob", "ompio", "needs", "causes")
 NEEDS = frozenset(("calls", "counters", "ranks", "samples"))
 MOST_CALLS = 8  # that a finding names as examples
-# What loses less of the run time is noise and not said.
-LEAST_SHARE = 0.01
+# What loses less of the run time, or fewer seconds, is noise and not said.
+LEAST_SHARE, LEAST_SECONDS = 0.01, 0.0005
 # Estimates of what is won are right within this factor, where a rule says no interval.
 WITHIN = 2.0
 # Seconds that one call may take longer because its process lost the processor: the period of the kernel's shares of it.
@@ -296,7 +296,7 @@ class Asked:
 
     def much(self, lost: float | None) -> bool:
         """Is it worth saying? A danger always is."""
-        return lost is None or lost > LEAST_SHARE * self.seconds
+        return lost is None or lost > max(LEAST_SHARE * self.seconds, LEAST_SECONDS)
 
 
 def _place(row: dict[str, Any]) -> str:

@@ -25,9 +25,11 @@ STACK = names("library", "system", "store")
 SECOND = 1e9
 
 
-def _io(source: Source, name: str, layer: str | None) -> list[dict[str, Any]]:
+def _io(
+    source: Source, name: str, layer: str | None, rank: int | None = None
+) -> list[dict[str, Any]]:
     """What a macro says of the calls that count."""
-    return source.sql(f"from {name}($layer)", layer=layer).to_pylist()  # type: ignore[no-any-return]
+    return source.sql(f"from {name}($layer, $rank)", layer=layer, rank=rank).to_pylist()  # type: ignore[no-any-return]
 
 
 def _of_units(
@@ -36,7 +38,7 @@ def _of_units(
     """The statement of a macro on what each rank did, and its values; `more`: arguments after the usual ones."""
     values: dict[str, Any] = {"layer": layer, "ranks": has_ranks(source)}
     unions = "no_unions()"
-    if layer is None and _io(source, "landscape_threads", layer)[0]["n"]:
+    if layer is None and source.sql("from landscape_threads()").to_pylist()[0]["n"]:
         unions, values = "busy_processes($regions, $talk)", values | own_values(source)
     return f"with unions_ as (from {unions}) from {name}($layer, $ranks, 'unions_'{more})", values
 
@@ -62,6 +64,14 @@ def together(source: Source, layer: str | None = None) -> dict[str, Any]:
     )
     row: dict[str, Any] = source.sql(text, **values).to_pylist()[0]
     return row
+
+
+def _of_rank(source: Source, layer: str | None, rank: int) -> dict[str, Any]:
+    """The same sums of one rank alone; a rank that is not there has done nothing."""
+    table = ranks(source, layer)
+    mine = [row for row in table.to_pylist() if row["unit"] == rank] if has_ranks(source) else []
+    names = [name for name in table.column_names if name not in ("unit", "calls")]
+    return {name: sum(row[name] for row in mine) for name in names}
 
 
 def _place(layer: str) -> tuple[int, str]:
@@ -146,21 +156,26 @@ def _left_out(source: Source) -> dict[str, Any]:
     return {f"left_out_{name}": value for name, value in row.items()}
 
 
-def row(source: Source, layer: str | None = None) -> dict[str, Any]:
-    """The run's row. Seconds of open, close, read, write and other are means over the ranks; those of
-    `operation` are of all ranks together; `share` is of the run time."""
+def row(source: Source, layer: str | None = None, rank: int | None = None) -> dict[str, Any]:
+    """The run's row. Seconds of open, close, read, write and other are means over the ranks, their shares those of
+    all that; those of `operation` are of all ranks together; `share` is of the run time. With `rank` times, bytes and
+    operations are of that rank alone; what is said of the most, of who and when is of all."""
     run = source.sql("select duration, ranks, ranks_seen, coverage from runs").to_pylist()[0]
     io = together(source, layer)
-    count = max(1, io["units"])
+    count = max(1, io["units"]) if rank is None else 1
+    if rank is not None:
+        io |= _of_rank(source, layer, rank)
     duration = max(1, run["duration"])
+    operations = sum(io[name] for name in OPERATIONS)
     mean = io["busy"] / count / SECOND
     layers, mpiio = _layers(summary.functions(source).to_pylist(), own(source).to_pylist())
     moments = when(source)
     alike = not source.sql("from ranks_in_part()")["files"][0].as_py()
-    functions = _io(source, "landscape_functions", layer)
+    functions = _io(source, "landscape_functions", layer, rank)
     return {
         "ranks": run["ranks"] or None,
         "ranks_seen": io["units"],
+        **source.sql("from landscape_nodes()").to_pylist()[0],
         "run_seconds": run["duration"] / SECOND,
         "io_seconds": mean,
         "io_most_seconds": io["most"] / SECOND,
@@ -169,6 +184,7 @@ def row(source: Source, layer: str | None = None) -> dict[str, Any]:
         "io_most_share": io["most"] / duration,
         "io_uncertain_seconds": io["uncertain"] / count / SECOND,
         **{f"{name}_seconds": io[name] / count / SECOND for name in OPERATIONS},
+        **{f"{name}_share": io[name] / operations if operations else None for name in OPERATIONS},
         **_operation(functions),
         "bytes_read": io["bytes_read"],
         "bytes_written": io["bytes_written"],
@@ -185,6 +201,7 @@ def row(source: Source, layer: str | None = None) -> dict[str, Any]:
         "when_parts": moments.parts,
         "files_told": are_files_known(source, layer),
         **opens(source),
+        "closes": source.sql("select closes() as closes")["closes"][0].as_py(),
         **_left_out(source),
         "coverage": run["coverage"],
     }
@@ -197,15 +214,18 @@ def _named(path: str, globs: Sequence[tuple[str, str]]) -> str | None:
 
 
 def groups(
-    source: Source, globs: Sequence[tuple[str, str]] = (), layer: str | None = None
+    source: Source,
+    globs: Sequence[tuple[str, str]] = (),
+    layer: str | None = None,
+    rank: int | None = None,
 ) -> list[dict[str, Any]]:
-    """One row per group of files, the most time first: group; files; seconds (mean over the ranks) of all I/O
-    and of each operation; bytes_read, bytes_written. The first of `globs` (name, glob) that a path or its last
+    """One row per group of files, the most time first: group; files; seconds (mean over the ranks, or of one) of
+    all I/O and of each operation; bytes_read, bytes_written. The first of `globs` (name, glob) that a path or its last
     part matches names its group, no other file is in any; without globs the suffix does, else the name."""
-    count = max(1, together(source, layer)["units"])
+    count = max(1, together(source, layer)["units"]) if rank is None else 1
     by_group: dict[str, dict[str, Any]] = {}
     keys = ("time", *OPERATIONS, "bytes_read", "bytes_written")
-    for row in _io(source, "landscape_files", layer):
+    for row in _io(source, "landscape_files", layer, rank):
         name = _named(row["path"], globs) if globs else row["file_group"]
         if name is None:
             continue

@@ -131,7 +131,7 @@ def ranks(source: Source) -> pa.Table:
 
     Columns: rank (null outside MPI); process; pid; parent (process that started it, where it was recorded); host;
     program; command (its words); ended; calls, bytes, seconds of its outermost calls; busy_seconds (union of their
-    intervals, so threads do not add up); share.
+    intervals, so threads do not add up); share; memory (most bytes resident at once; null: not known).
     """
     rows = source.sql("from rank_totals()")
     busy = dict(_pairs(source.sql("from busy_processes($regions, $talk)", **own_values(source))))
@@ -151,6 +151,7 @@ def ranks(source: Source) -> pa.Table:
             "seconds": seconds(rows["time"]),
             "busy_seconds": seconds(busy_ns),
             "share": _share(busy_ns, duration(source)),
+            "memory": rows["memory"],
         }
     )
 
@@ -158,8 +159,8 @@ def ranks(source: Source) -> pa.Table:
 def spread(source: Source) -> pa.Table:
     """Least, median and most over the ranks, and who has the most.
 
-    Columns: quantity (calls, bytes, seconds); least; median; most; slowest (rank, or null outside MPI);
-    slowest_process. Ranks that made no call count as 0.
+    Columns: quantity (calls, bytes, seconds, memory, which is left out where unknown); least; median; most; slowest
+    (rank, or null outside MPI); slowest_process. Ranks that made no call count as 0.
     """
     rows = source.sql("from rank_spread()")
     of_time = pc.equal(rows["quantity"], "time")
@@ -173,7 +174,8 @@ def files(source: Source) -> pa.Table:
     """One row per file, the most time first.
 
     Columns: file; path; kind; processes; calls (of all layers); opens; bytes_read, bytes_written (of
-    the lowest layer that moved any); seconds (of outermost calls).
+    the lowest layer that moved any); seconds (of outermost calls); server (whose own file it is, where none but servers
+    used it).
     """
     return _in_seconds(source.sql("from file_totals()"))
 
@@ -208,6 +210,27 @@ def samples(source: Source) -> pa.Table:
     (else it is a counter); mean, most (levels as they are; counters per second).
     """
     return source.sql("from sample_rates()")
+
+
+def kernel(source: Source) -> pa.Table:
+    """Reads, writes and syncs by where their data were (`fathom run --kernel`), the most time first.
+
+    Columns: op; layer; origin (`cached`, `device`, `both`; null: of no data); calls; bytes; seconds; missed (bytes
+    that the page cache did not have), ahead (others that came into it); requests (to block devices);
+    device_seconds (some were under way), queued_seconds (sum of their waits), paused_seconds (of writers),
+    journal_seconds (a journal was committed meanwhile).
+    """
+    known = _any(source, "kernel_events")
+    rows = source.sql("from kernel_origins() where $known", known=known)
+    return pa.table(
+        {name: rows[name] for name in ("op", "layer", "origin", "calls", "bytes")}
+        | {"seconds": seconds(rows["time"])}
+        | {name: rows[name] for name in ("missed", "ahead", "requests")}
+        | {
+            f"{name}_seconds": seconds(rows[name])
+            for name in ("device", "queued", "paused", "journal")
+        }
+    )
 
 
 def variables(source: Source) -> pa.Table:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fathom.errors import FathomError, UsageError
-from fathom.run import elf
 
 #: Set by launchers for each of their ranks; what runtime/core/process.c reads.
 RANK = (
@@ -116,6 +115,8 @@ def find(pid: int) -> Target:
 
 def check(target: Target, library: Path) -> None:
     """Can the library be loaded into it? Looked up in files, before the process is touched."""
+    from fathom.run import elf  # its library is no cost of `import fathom.api`
+
     path = PROC / str(target.pid) / "exe"
     try:
         program = elf.read(path)

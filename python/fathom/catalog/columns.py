@@ -20,8 +20,16 @@ SQL_TYPES = {
     "f64": "double",
     "bool": "boolean",
     "text": "varchar",
+    "time": "timestamp",
 }
 LIST = "list of "
+#: The tables of a run, and of a lake.
+OF_RUN, OF_LAKE = "tables.toml", "lake.toml"
+#: Whose a text is, and so what `fathom anonymise` makes of it.
+PRIVATE = (
+    *("public", "word", "name", "id", "host", "path"),
+    *("system", "text", "arguments", "note", "manifest"),
+)
 
 
 @dataclass(frozen=True)
@@ -29,13 +37,14 @@ class Columns:
     """One column, or several that are alike but for their names."""
 
     names: tuple[str, ...]
-    type: str  # u8 to u64, i32, i64, f64, bool, text; of a list, of what is in it
+    type: str  # u8 to u64, i32, i64, f64, bool, text, time; of a list, of what is in it
     is_list: bool
     nullable: bool
     unit: str
     keys: str  # type of the keys of a dictionary
     later: bool
     means: str
+    private: tuple[str, ...]  # of text, for each name one of PRIVATE
 
     @property
     def sql(self) -> str:
@@ -64,7 +73,7 @@ def _columns(row: Mapping[str, Any]) -> Columns:
     kind = row["type"].removesuffix("?")
     bare = kind.removeprefix(LIST)
     if bare not in SQL_TYPES:
-        raise ValueError(f"catalog/tables.toml: {names}: no type {row['type']}")
+        raise ValueError(f"catalog: {names}: no type {row['type']}")
     return Columns(
         names=tuple(names),
         type=bare,
@@ -74,11 +83,23 @@ def _columns(row: Mapping[str, Any]) -> Columns:
         keys=row.get("keys", ""),
         later=row.get("later", False),
         means=row.get("means", ""),
+        private=_private(names, bare, row.get("private", ())),
     )
 
 
+def _private(names: list[str], kind: str, given: str | list[str]) -> tuple[str, ...]:
+    """Of each name, where they are text."""
+    every = tuple([given] * len(names) if isinstance(given, str) else given)
+    if len(every) != (len(names) if kind == "text" else 0) or not set(every) <= set(PRIVATE):
+        raise ValueError(
+            f"catalog: {names}: `private` of {kind} is {given or 'missing'};"
+            f" of each text it is one of {', '.join(PRIVATE)}"
+        )
+    return every
+
+
 @cache
-def tables() -> tuple[Table, ...]:
+def tables(file: str = OF_RUN) -> tuple[Table, ...]:
     """All, in the order of the file."""
     return tuple(
         Table(
@@ -88,7 +109,7 @@ def tables() -> tuple[Table, ...]:
             derived=row.get("derived", False),
             parts=row.get("parts", False),
         )
-        for row in catalog_data("tables.toml")["table"]
+        for row in catalog_data(file)["table"]
     )
 
 
@@ -100,6 +121,19 @@ def meanings() -> Mapping[tuple[str, str], str]:
         for table in tables()
         for column in table.columns
         for name in column.names
+    }
+
+
+@cache
+def private(file: str = OF_RUN) -> Mapping[str, Mapping[str, str]]:
+    """Of each table whose its texts are, by column."""
+    return {
+        table.name: {
+            name: whose
+            for column in table.columns
+            for name, whose in zip(column.names, column.private, strict=bool(column.private))
+        }
+        for table in tables(file)
     }
 
 
@@ -185,6 +219,6 @@ def _page_type(column: Columns) -> str:
     return f"{kind}, {column.unit}" if column.unit else kind
 
 
-def page_tables() -> Mapping[str, Callable[[], str]]:
-    """Parts of docs/tables.md that are made of the catalog, by name of the table."""
-    return {table.name: partial(_page_table, table) for table in tables()}
+def page_tables(file: str = OF_RUN) -> Mapping[str, Callable[[], str]]:
+    """Parts of docs/tables.md, or of docs/centre.md, that are made of the catalog, by name of the table."""
+    return {table.name: partial(_page_table, table) for table in tables(file)}

@@ -29,6 +29,7 @@ FILES: Mapping[str, Callable[[str], str]] = {
     "python/fathom/run/columns.py": _whole(columns.python),
     "docs/stream-format.md": lambda text: marked(text, stream.TABLES),
     "docs/tables.md": lambda text: marked(text, columns.page_tables()),
+    "docs/centre.md": lambda text: marked(text, columns.page_tables("lake.toml")),
 }
 
 

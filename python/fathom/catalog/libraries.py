@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .layers import catalog_data
+from .layers import catalog_data, layers
 
 _MEANINGS = {
     "modules": "File names of programs and libraries begin so.",
@@ -21,4 +21,13 @@ def rust() -> str:
         + "];\n"
         for name, meaning in _MEANINGS.items()
     ]
-    return "//! Made from catalog/libraries.toml by `make facts`.\n\n" + "\n".join(lists)
+    telling = [(layer.name, layer.telling) for layer in layers() if layer.telling]
+    lists.append(
+        "/// Layers, and a function that every program with one has.\n"
+        f"#[rustfmt::skip]\npub const TELLING: [(&str, &str); {len(telling)}] = [\n"
+        + "".join(f'\t("{name}", "{symbol}"),\n' for name, symbol in telling)
+        + "];\n"
+    )
+    return "//! Made from catalog/libraries.toml and layers.toml by `make facts`.\n\n" + "\n".join(
+        lists
+    )

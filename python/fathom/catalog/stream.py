@@ -38,6 +38,7 @@ SETS = (
     Numbers("selection_form", "selection_form", "SELECTION_OF", "What a selection is of."),
     Numbers("tally", "tallied", "TALLY", "What a tally counts.", named=True),
     Numbers("counter_detail", "counter_detail", "COUNTER", "What is known of accesses.", "u64"),
+    Numbers("kernel_kind", "kernel_kind", "KERNEL", "What the kernel did.", named=True),
 )
 
 
@@ -185,6 +186,7 @@ def other_table() -> str:
         ("what of `tally`", "tally"),
         ("detail of `counter`", "counter_detail"),
         ("flags of a descriptor", "descriptor_flag"),
+        ("kind of `kernel`", "kernel_kind"),
     )
     return table_text(
         ("of", "numbers"), ((f"{head}", ", ".join(map(_one, rows(key)))) for head, key in sets)

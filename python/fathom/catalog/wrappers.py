@@ -84,7 +84,14 @@ def _function(edge: Edge, form: Form, copy: int, named: str) -> list[str]:
     if edge.call.hot:
         unusual = f"{edge.function(copy)}_unusual"
         body = _Body(edge, form, edge.number_name(copy), "__builtin_return_address(0)")
-        return block(_unusual(edge, form, copy, unusual), "", head, body.usual(unusual), "}")
+        counted = f"{edge.function(copy)}_counted"
+        return block(
+            _unusual(edge, form, copy, unusual),
+            "",
+            _counted(edge, form, copy, counted, unusual),
+            "",
+            block(head, body.usual(counted), "}"),
+        )
     if form.family:
         return block(head, _pass_on(edge, form, form.family, edge.number_name(copy)), "}")
     body = _Body(edge, form, edge.number_name(copy), "__builtin_return_address(0)")
@@ -126,11 +133,21 @@ def _pass_on(edge: Edge, form: Form, family: Family, number: str) -> list[str]:
 
 def _unusual(edge: Edge, form: Form, copy: int, name: str) -> list[str]:
     """A hot row's other calls: apart, so that the usual ones need not save their registers."""
+    body = _Body(edge, form, edge.number_name(copy), "site", "frame")
+    return block(_apart(edge, form, name), "{", body.text(), "}")
+
+
+def _counted(edge: Edge, form: Form, copy: int, name: str, unusual: str) -> list[str]:
+    """A hot row's calls that are counted like earlier ones (core/count.h)."""
+    body = _Body(edge, form, edge.number_name(copy), "site", "frame")
+    return block(_apart(edge, form, name), "{", body.counted(unusual), "}")
+
+
+def _apart(edge: Edge, form: Form, name: str) -> list[str]:
     result = edge.call.result.type if edge.call.result else "void"
     head = join_type(f"static __attribute__((noinline)) {result}", name)
     passed = [*declare(form.passed), "const void *frame", "const void *site"]
-    body = _Body(edge, form, edge.number_name(copy), "site", "frame")
-    return block(fold(head + "(", passed, ")"), "{", body.text(), "}")
+    return fold(head + "(", passed, ")")
 
 
 class _Body:
@@ -253,6 +270,28 @@ class _Body:
             fold(f"return {unusual}(", rest, ");", "\t\t"),
             self._asked(),
             self._usual("false", "\t", self.original()),
+        )
+
+    def counted(self, unusual: str) -> list[str]:
+        """A hot row's calls that have no row, and a place where they are counted; others go to `unusual`."""
+        assert self.call.result is not None
+        op = op_name(self.edge.api, self.call)
+        find = [op, self.call.file, self.call.buffer or "0", self.frame]
+        leave = ["counting", self.size, self.offset]
+        leave += [self._cast(self.call.result.name), "ended"]
+        return block(
+            self.original(),
+            fold("struct counting counting = hot_count_find(", find, ");", "\t"),
+            "",
+            "\tif (!counting.place)",
+            fold(f"return {unusual}(", [*self.arguments, self.frame, self.site], ");", "\t\t"),
+            self._asked(),
+            "\tcount_begin(&counting);",
+            self._result(),
+            "\tconst uint64_t ended = ticks_raw();",
+            "",
+            self._advance("\t"),
+            fold("return hot_count_leave(", leave, ");", "\t"),
         )
 
     def _find(self, inside: str) -> list[str]:

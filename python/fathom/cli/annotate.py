@@ -9,7 +9,6 @@ examples:
 """
 
 import argparse
-import json
 from pathlib import Path
 
 import fathom
@@ -17,6 +16,7 @@ from fathom.analysis import findings
 from fathom.assist import annotate, sarif
 from fathom.cache import conclusions
 from fathom.cli.arguments import add_run, add_with_runtime, save
+from fathom.text.quoting import json_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     files = annotate.noted(opened, concluded.conclusions)
     files = annotate.chosen(files, arguments.file)
     if arguments.sarif:
-        log = json.dumps(sarif.log(annotate.results(files)), indent=2, ensure_ascii=False)
+        log = json_text(sarif.log(annotate.results(files)))
         save("annotate", arguments.sarif, log + "\n")
         return 0
     for number, (path, of) in enumerate(files.items()):

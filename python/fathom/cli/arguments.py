@@ -65,6 +65,13 @@ def positive(word: str) -> int:
     return int(word)
 
 
+def not_negative(word: str) -> int:
+    """A whole number, 0 or more."""
+    if not word.isdigit():
+        raise argparse.ArgumentTypeError(f"'{word}' is no whole number from 0 on")
+    return int(word)
+
+
 def of_list(what: str, given: str, known: Iterable[str]) -> list[str]:
     """The words of a list with commas. Errors: UsageError for one that is not known; `what`: how that line begins."""
     words, names = given.split(","), dict.fromkeys(known)

@@ -10,7 +10,6 @@ examples:
 """
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from fathom.cli.arguments import add_run, save
 from fathom.errors import UsageError, printable
 from fathom.run.store import Run
 from fathom.text import numbers, tables
+from fathom.text.quoting import json_text
 from fathom.text.tables import Column, text
 
 COLUMNS = (
@@ -71,13 +71,13 @@ def run(arguments: argparse.Namespace) -> int:
     opened = fathom.open(arguments.run)
     every = check.verdicts(Amounts(opened), given)
     if arguments.sarif:
-        log = json.dumps(sarif.log(check.results(every)), indent=2, ensure_ascii=False)
+        log = json_text(sarif.log(check.results(every)))
         save("check", arguments.sarif, log + "\n")
     if arguments.junit:
         seconds = opened.sql("select duration / 1e9 as s from runs")["s"][0].as_py()
         save("check", arguments.junit, check.junit(opened.name, every, seconds))
     if arguments.json:
-        print(json.dumps(check.as_json(opened.name, every), indent=2, ensure_ascii=False))
+        print(json_text(check.as_json(opened.name, every)))
     else:
         _print(opened.name, arguments.against, every)
     return 0 if all(one.is_kept for one in every) else 1

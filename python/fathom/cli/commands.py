@@ -25,6 +25,7 @@ GROUPS = {
         "check": "a run's I/O against limits: what rose, and which lines did it",
         "report": "one HTML file with a run's pictures, to mail and to keep",
         "landscape": "many runs in one table: which I/O, how long, by whom, what, when",
+        "collect": "runs into a lake: the tables of all jobs of a centre",
         "patterns": "how data are spread over ranks: BLOCK, CYCLIC, …",
     },
     "change": {
@@ -38,13 +39,14 @@ GROUPS = {
         "list": "what Fathom can see, what can be set, and what of it is alive here",
         "pack": "a run's tables made now; its parts from other nodes; one file of it",
         "export": "a run, or a part of it, for other tools: OTF2, Perfetto, Parquet",
+        "anonymise": "a copy of a run without anybody's names, to be given away",
     },
 }
 COMMANDS = {name: what for group in GROUPS.values() for name, what in group.items()}
 #: Not on the first screen.
 RARE = (
     *("demo", "detach", "select", "cc", "study", "landscape", "patterns", "replay", "export"),
-    *("explain", "check", "annotate", "mcp"),
+    *("explain", "check", "annotate", "mcp", "collect", "anonymise"),
 )
 #: Words that are no command of their own module.
 HELP = {

@@ -9,7 +9,6 @@ examples:
 """
 
 import argparse
-import json
 import sys
 import textwrap
 from dataclasses import asdict
@@ -17,6 +16,7 @@ from dataclasses import asdict
 from fathom import doctor as checks
 from fathom.doctor import Finding
 from fathom.errors import UsageError
+from fathom.text.quoting import json_text
 from fathom.text.tables import columns, on_terminal, printable
 
 VERDICT, WHAT = 9, 18  # letters of the first two columns
@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
         if not arguments.json:
             _print(finding)
     if arguments.json:
-        print(json.dumps([asdict(finding) for finding in findings], indent=1, ensure_ascii=False))
+        print(json_text([asdict(finding) for finding in findings]))
     return 1 if any(finding.verdict == "problem" for finding in findings) else 0
 
 

@@ -8,7 +8,6 @@ examples:
 """
 
 import argparse
-import json
 
 import pyarrow as pa
 
@@ -18,6 +17,7 @@ from fathom.cli.arguments import add_run, add_with_runtime, positive
 from fathom.pages import facts, page
 from fathom.pages.part import Page
 from fathom.text import tables
+from fathom.text.quoting import json_text
 from fathom.text.tables import Column, text
 
 TOP = 3
@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     shown = page.of_run(fathom.open(arguments.run, with_runtime=arguments.with_runtime))
     content = explain.content(shown, arguments.top or TOP)
     if arguments.json:
-        print(json.dumps(content, indent=2, ensure_ascii=False))
+        print(json_text(content))
     else:
         _print(shown, content)
     return 0

@@ -6,6 +6,7 @@ examples:
   fathom export s3d.1 --to otf2 --layers hdf5,mpiio,posix --files '*.h5'
   fathom export s3d.1 --to perfetto
   fathom export s3d.1 --to csv --table files
+  fathom export s3d.1 --to openmetrics --output /var/lib/node_exporter/s3d.prom
 """
 
 import argparse
@@ -67,8 +68,11 @@ def run(arguments: argparse.Namespace) -> int:
         tables = ", ".join(name for name, one in FORMATS.items() if one.table)
         raise UsageError(f"export: --to {arguments.to} holds no table; --table goes with {tables}")
     write, part = form.writer(arguments.to), _part(arguments)
+    if form.sums and (option := next((one for one, _ in part.conditions()), None)):
+        raise UsageError(f"export: --to {arguments.to} is of the whole run; leave {option} out")
     opened = fathom.open(arguments.run, with_runtime=True)
-    table = "calls" if arguments.table is None else arguments.table
+    usual = "counters" if form.sums else "calls"
+    table = usual if arguments.table is None else arguments.table
     name = f"{opened.name}.{table}" if form.table else opened.name
     out = arguments.output or Path(f"{name}{form.suffix}")
     output.check(out, form.anchor, arguments.force)

@@ -40,6 +40,7 @@ from fathom.forward import around, hosts, mounts, settings
 from fathom.forward.group import Group, Started
 from fathom.run import paths
 from fathom.run.directory import to_make
+from fathom.text.quoting import json_text
 
 FOLDER = "fathom.forward"
 #: Words behind `--` are a program's.
@@ -297,7 +298,7 @@ def _table(states: list[dict[str, Any]]) -> None:
 def _status(group: Group, as_json: bool) -> int:
     states = _states(group)
     if as_json:
-        print(json.dumps(states, indent=1))
+        print(json_text(states))
     else:
         _table(states)
     return int(any("error" in state for state in states))

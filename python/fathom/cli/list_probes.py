@@ -9,7 +9,6 @@ examples:
 """
 
 import argparse
-import json
 import shlex
 import tempfile
 from pathlib import Path
@@ -25,6 +24,7 @@ from fathom.cli.arguments import of_list
 from fathom.errors import RunError, UsageError
 from fathom.run import paths
 from fathom.text import tables
+from fathom.text.quoting import json_text
 from fathom.text.tables import Column, text
 
 ACTIONS = "list (of these files, else of what is built in), check, build"
@@ -121,7 +121,7 @@ def show(arguments: argparse.Namespace, functions: pa.Table) -> int:
         wanted = of_list("list probes: no layer", arguments.layers, functions["layer"].to_pylist())
         functions = functions.filter(pc.field("layer").isin(wanted))
     if arguments.json:
-        print(json.dumps(functions.to_pylist(), indent=1))
+        print(json_text(functions.to_pylist()))
     elif arguments.csv:
         tables.write_csv(functions)
     else:

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from fathom.cli.arguments import add_run, positive
 from fathom.errors import DamagedRun, FathomError, UsageError
-from fathom.run import manifest, paths
+from fathom.run import manifest, paths, rings
 from fathom.run.directory import engine, resolve, to_make
 from fathom.run.where import FORMS
 
@@ -75,8 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.collect:
         return _collect(to_make(arguments.output), arguments.listen or "0", arguments.nodes)
     if arguments.recover:
-        engine("recover", str(resolve(arguments.run)))
-        return 0
+        return _recover(resolve(arguments.run))
     directory = _joined(arguments) if arguments.parts else resolve(arguments.run)
     if arguments.skip:
         manifest.skip(directory, [name for name in arguments.skip if name])
@@ -86,6 +85,15 @@ def run(arguments: argparse.Namespace) -> int:
     pack_tables.pack(directory, arguments.force, bool(arguments.skip), arguments.cluster)
     if arguments.one_file:
         pack_tables.write_one_file(directory, arguments.one_file)
+    return 0
+
+
+def _recover(directory: Path) -> int:
+    """What killed processes left on this node; once the run is over nothing of it stays in memory."""
+    engine("recover", str(directory))
+    place = rings.own_rings(directory)
+    if place and "end_ns" in manifest.read(directory) and rings.are_done(place):
+        rings.remove(place)
     return 0
 
 

@@ -8,7 +8,6 @@ examples:
 """
 
 import argparse
-import json
 
 import fathom
 from fathom.analysis import Remembered
@@ -16,6 +15,7 @@ from fathom.analysis.distribution.choice import check_any, of_files
 from fathom.analysis.distribution.patterns import patterns
 from fathom.cli.arguments import add_run, add_with_runtime, positive
 from fathom.pages import patterns as view
+from fathom.text.quoting import json_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     check_any(of_run, opened)
     if arguments.json:
         content = view.as_json(of_run, opened.name, arguments.top)
-        print(json.dumps(content, indent=2, ensure_ascii=False))
+        print(json_text(content))
     else:
         view.show_patterns(of_run, opened.name, arguments.top or 10)
     return 0

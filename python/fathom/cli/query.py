@@ -25,7 +25,6 @@ examples:
 """
 
 import argparse
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -45,6 +44,7 @@ from fathom.run.limitations import explain_missing, reads_and_writes
 from fathom.run.store import Run, as_json
 from fathom.run.where import FORMS
 from fathom.text import tables
+from fathom.text.quoting import json_text
 from fathom.text.tables import Column, text
 
 #: What a query begins with.
@@ -205,7 +205,7 @@ def _ask(arguments: argparse.Namespace) -> int:
     elif arguments.json:
         content = {"query": str(query)} | latency.as_json(answer, as_json)
         rows = as_json(answer.views[one])
-        print(json.dumps(rows if arguments.view else content, indent=1, ensure_ascii=False))
+        print(json_text(rows if arguments.view else content))
     elif arguments.csv:
         tables.write_csv(answer.views[one])
     elif arguments.view:

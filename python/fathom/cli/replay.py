@@ -20,12 +20,15 @@ from pathlib import Path
 import fathom
 from fathom.cli.arguments import add_run
 from fathom.codegen.replay.calls import LEVELS
+from fathom.codegen.replay.compare import differences
 from fathom.codegen.replay.execute import build, launch, write
 from fathom.codegen.replay.program import Program, Wanted, program
-from fathom.errors import UsageError
+from fathom.errors import RunError, UsageError
+from fathom.run.store import open_run
 from fathom.text import numbers
 
 MOST = 1_000_000  # ranks, and times the size
+MOST_LINES = 12  # of differences
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -96,7 +99,7 @@ def _scale(word: str) -> Fraction:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Writes, builds, runs; status 1 where calls ended otherwise than in the run."""
+    """Writes, builds, runs, compares; status 1 where calls differ from the run's."""
     if not (arguments.directory or arguments.emit_c or arguments.build):
         raise UsageError("replay: say --in DIR to run it, --emit-c FILE or --build FILE to have it")
     wanted = Wanted(arguments.think, arguments.files, arguments.nprocs, arguments.scale)
@@ -111,16 +114,38 @@ def run(arguments: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="fathom-replay-") as place:
         built = Path(place) / "replay"
         build(replay, built, arguments.compiler)
-        return launch(replay, built, arguments.directory, arguments.launcher)
+        record = Path(place) / "again.fathom"
+        status = launch(replay, built, arguments.directory, arguments.launcher, record)
+        return _check(replay, record, arguments.directory, status)
+
+
+def _check(replay: Program, record: Path, directory: str, status: int) -> int:
+    """Says whether it did what the run did."""
+    if not record.exists():
+        return status
+    here = str(Path(directory).absolute())
+    try:
+        lines = differences(replay.expected, open_run(record, quiet=True), here)
+    except RunError as why:
+        _say(f"it cannot be compared with the run: {why}")
+        return status or 1
+    for line in lines[:MOST_LINES]:
+        _say(f"differs: {line}")
+    if len(lines) > MOST_LINES:
+        _say(f"differs: {numbers.things(len(lines) - MOST_LINES, 'function')} more")
+    if not lines and status == 0:
+        _say("the same: its calls by layer, function, file, size, offset and bytes")
+    return status or bool(lines)
+
+
+def _say(line: str) -> None:
+    print(f"fathom: replay: {line}", file=sys.stderr)
 
 
 def _tell(replay: Program) -> None:
-    def say(line: str) -> None:
-        print(f"fathom: replay: {line}", file=sys.stderr)
-
     ranks = numbers.things(replay.ranks, "rank")
-    say(f"{numbers.things(replay.calls, 'call')} of {ranks}, from layer {replay.level} down")
+    _say(f"{numbers.things(replay.calls, 'call')} of {ranks}, from layer {replay.level} down")
     for remark in replay.remarks:
-        say(remark)
+        _say(remark)
     for why, calls in replay.left_out.most_common():
-        say(f"left out: {numbers.things(calls, 'call')}: {why}")
+        _say(f"left out: {numbers.things(calls, 'call')}: {why}")

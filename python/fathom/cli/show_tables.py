@@ -2,7 +2,6 @@
 
 import argparse
 import itertools
-import json
 import sys
 from collections.abc import Callable
 from os import PathLike
@@ -23,6 +22,7 @@ from fathom.pages.sections import rows_by, words_by
 from fathom.run.limitations import every_call, explain_missing
 from fathom.run.store import Run
 from fathom.text import tables
+from fathom.text.quoting import json_text
 
 # Why a table by this key has no row.
 NOTHING = {
@@ -100,7 +100,7 @@ def _print_elsewhere(arguments: argparse.Namespace) -> int:
     prediction = on_store.predict(opened, store)
     if arguments.json:
         content = elsewhere.as_json(opened.name, prediction, arguments.top)
-        print(json.dumps(content, indent=2, ensure_ascii=False))
+        print(json_text(content))
     else:
         elsewhere.print_prediction(opened.name, prediction, arguments.top or 10)
     return 0
@@ -114,7 +114,7 @@ def _print_findings(arguments: argparse.Namespace) -> int:
     all_ = cached.find(opened, paths)
     if arguments.json:
         listed = findings.listed(opened, opened.manifest, all_.conclusions[: arguments.top])
-        print(json.dumps(listed, indent=2, ensure_ascii=False))
+        print(json_text(listed))
     else:
         findings.print_findings(opened, all_, arguments.top)
     findings.complain(all_)

@@ -10,12 +10,12 @@ examples:
 """
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
 from fathom.cli import landscape
 from fathom.pages.landscapes import Wanted
+from fathom.text.quoting import json_text
 from fathom.tune.sweep.execute import Done, Study
 from fathom.tune.sweep.plan import read
 
@@ -48,7 +48,7 @@ def _print(arguments: argparse.Namespace, study: Study, runs: list[Done]) -> int
     if arguments.json:
         rows, status = landscape.rows(paths, Wanted()) if paths else ([], 0)
         content = {"format": 1, "points": [vars(point) for point in runs], "runs": rows}
-        print(json.dumps(content, indent=2, ensure_ascii=False))
+        print(json_text(content))
         return status
     if not paths:
         return 0

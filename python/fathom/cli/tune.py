@@ -17,7 +17,6 @@ examples:
 """
 
 import argparse
-import json
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -28,6 +27,7 @@ from fathom.cli import tune_live
 from fathom.errors import FathomError, UsageError
 from fathom.pages.proof import proof
 from fathom.text import tables
+from fathom.text.quoting import json_text
 from fathom.text.tables import Column, text
 from fathom.tune.model import show
 from fathom.tune.model.design import DESIGNS
@@ -275,7 +275,7 @@ def _print(arguments: argparse.Namespace, folder: Path, outcome: Result) -> None
         best.write_text(outcome.text, encoding="utf-8")
     if arguments.json:
         data = {**outcome.data(), "file": str(best) if outcome.text else None}
-        print(json.dumps(data, indent=1, ensure_ascii=False))
+        print(json_text(data))
         return
     proof(outcome)
     if outcome.text:
@@ -287,7 +287,7 @@ def _show(arguments: argparse.Namespace, ledger: Ledger) -> int:
         return _show_proof(arguments, ledger)
     rows = [vars(one) for one in ledger.trials()]
     if arguments.json:
-        print(json.dumps(rows, indent=1, ensure_ascii=False))
+        print(json_text(rows))
         return 0
     shown = [
         {**row, "round": row["round"] + 1, "settings": in_words(row["settings"])}
@@ -308,7 +308,7 @@ def _show_proof(arguments: argparse.Namespace, ledger: Ledger) -> int:
         line = "the search is not at its end; go on with it by the command that began it"
         raise FathomError(f"tune: {ledger.path.parent}: {line}")
     if arguments.json:
-        print(json.dumps(outcome.data(), indent=1, ensure_ascii=False))
+        print(json_text(outcome.data()))
     else:
         proof(outcome)
     return 0

@@ -1,7 +1,6 @@
 """fathom tune store: what was found for one program, for others that access their data alike."""
 
 import argparse
-import json
 import sys
 import time
 from collections.abc import Sequence
@@ -17,6 +16,7 @@ from fathom.analysis.distribution.choice import check_any
 from fathom.analysis.distribution.patterns import patterns
 from fathom.errors import FathomError, UsageError
 from fathom.text import numbers, tables
+from fathom.text.quoting import json_text
 from fathom.text.tables import Column, heading, printable, text
 from fathom.tune.search.ledger import folder_of
 from fathom.tune.store import exchange
@@ -112,7 +112,7 @@ def _add(place: Path, entries: Sequence[Entry]) -> int:
 def _list(base: Base, as_json: bool) -> int:
     entries = base.entries()
     if as_json:
-        print(json.dumps([{"id": entry.id, **entry.data()} for entry in entries], indent=1))
+        print(json_text([{"id": entry.id, **entry.data()} for entry in entries]))
         return 0
     tables.show(COLUMNS, pa.Table.from_pylist([row for entry in entries for row in _rows(entry)]))
     return 0
@@ -143,7 +143,7 @@ def _look(name: str, place: Path, output: str | None, as_json: bool) -> int:
     for line in lookup.unread:
         print(f"fathom: tune store: left out: {line}", file=sys.stderr)
     if as_json:
-        print(json.dumps(_values(lookup), indent=1, ensure_ascii=False))
+        print(json_text(_values(lookup)))
     else:
         for match in lookup.matches:
             _print(match)

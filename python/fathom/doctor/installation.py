@@ -36,6 +36,20 @@ def strace() -> Iterator[Finding]:
         yield Finding("strace", "limit", detail, "install strace")
 
 
+def kernel() -> Iterator[Finding]:
+    """May the kernel be asked what it does?"""
+    try:
+        words = [str(paths.engine()), "kernel", "--parent", str(os.getpid())]
+        done = subprocess.run(words, input="", capture_output=True, text=True, check=False)
+    except FathomError:
+        return
+    if done.stdout == "loaded\n":
+        yield Finding("kernel", "ok", "may be watched, for `fathom run --kernel`")
+    else:
+        detail = f"`fathom run --kernel` cannot work: {done.stdout.strip()}"
+        yield Finding("kernel", "limit", detail, "docs/kernel.md says what it needs")
+
+
 #: Optional Python packages: what each extra of pyproject.toml is for.
 EXTRAS = {
     "dask": ("distributed", "`fathom query --cluster`"),
@@ -138,4 +152,4 @@ def forwarding() -> Iterator[Finding]:
     yield Finding("forwarding", "ok", "; ".join(remarks))
 
 
-CHECKS = (parts, strace, extras, library, layers, temporary, forwarding)
+CHECKS = (parts, strace, kernel, extras, library, layers, temporary, forwarding)

@@ -1,4 +1,4 @@
-"""Answers to queries as pictures: bars per call, rank or sub-call, in colours that colour-blind people tell apart.
+"""Answers to queries, and landscapes, as pictures: bars in colours that colour-blind people tell apart.
 
 matplotlib is imported when a picture is drawn, not before: other commands do not pay for it.
 """
@@ -206,13 +206,13 @@ def picture(query: Query, answer: Answer, most: int = MOST) -> Picture:
     )
 
 
-def check(path: Path) -> None:
+def check(path: Path, command: str = "query") -> None:
     """Errors: `UsageError` of an ending that says no picture."""
     if path.suffix.lower() not in ENDINGS:
         raise UsageError(
-            f"query: --plot {path}: its ending says the form, and is one of {', '.join(ENDINGS)}"
+            f"{command}: --plot {path}: its ending says the form, and is one of {', '.join(ENDINGS)}"
         )
-    with needed(f"query: --plot {path}", "plot"):
+    with needed(f"{command}: --plot {path}", "plot"):
         import matplotlib  # noqa: F401 # before a query is worked out that nobody will see
 
 
@@ -251,7 +251,7 @@ def lowest(of: Picture, tops: list[float]) -> float:
 
 def figure(of: Picture) -> Figure:
     """Drawn, on no screen and in no file."""
-    with needed("a query's picture", "plot"):
+    with needed("a picture of bars", "plot"):
         from fathom.pages.drawn import Drawing
 
     count = len(of.labels)
@@ -270,9 +270,9 @@ def figure(of: Picture) -> Figure:
     return drawn
 
 
-def save(path: Path, of: Picture) -> None:
+def save(path: Path, of: Picture, command: str = "query") -> None:
     """Draws into a file; its ending says the form. Errors: `UsageError` where it cannot be written."""
-    check(path)
+    check(path, command)
     from matplotlib import rc_context
 
     # Text stays text in an SVG; its ids do not change from one drawing to the next.
@@ -282,7 +282,9 @@ def save(path: Path, of: Picture) -> None:
                 path, dpi=150, metadata={"Date": None} if path.suffix.lower() == ".svg" else None
             )
         except OSError as error:
-            raise UsageError(f"query: cannot write {path}: {error.strerror or error}") from error
+            raise UsageError(
+                f"{command}: cannot write {path}: {error.strerror or error}"
+            ) from error
 
 
 def _words(axes: Axes, of: Picture, tops: list[float]) -> None:

@@ -31,6 +31,12 @@ def of(page: Page) -> tuple[str, str]:
     )
 
 
+def libraries(page: Page) -> str:
+    """MPI and libraries of data with their versions, as those told them that were called."""
+    names = page.source.sql("from versions_of_libraries()")["name"].to_pylist()
+    return printable(", ".join(names))
+
+
 def knows_nodes(page: Page) -> bool:
     """Does the run say on how many it was? The logs of some tools name none."""
     named = "select count(*) as n from nodes where host <> 'unknown'"

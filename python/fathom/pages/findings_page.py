@@ -33,7 +33,7 @@ This page is made from the headers in [catalog/findings](../catalog/findings/REA
 - A *knob* with a value can be set from outside.
   [`fathom tune --try NAME`](commands/tune.md#one-finding) does it, and proves the gain.
 - `half` is the size at which the store spends as long waiting as moving the bytes.
-- A loss below 1 % of the run time is left out.
+- A loss below 1 % of the run time, or below 0.5 ms, is left out.
   So is one that only its longest call explains: a busy machine can make a call 100 ms longer.
 
 ## Causes

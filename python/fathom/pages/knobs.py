@@ -1,6 +1,5 @@
 """What can be set and what is alive here, for people."""
 
-import json
 from collections.abc import Sequence
 
 import pyarrow as pa
@@ -9,6 +8,7 @@ from fathom.catalog.knob_pages import values_text
 from fathom.catalog.knobs import ROUTES, SHOWN, Knob
 from fathom.errors import UsageError
 from fathom.text import tables
+from fathom.text.quoting import json_text
 from fathom.text.tables import Column, text
 from fathom.tune.settings.prove import StoredVerdicts, Verdict, provable, prove
 from fathom.tune.settings.stacks import STACKS, installed_stacks
@@ -65,7 +65,7 @@ def show(knobs: Sequence[Knob], form: str, details: bool) -> None:
     """A table, or rows as `form` says; `details`: what a table has no room for, below it."""
     rows = _rows(knobs)
     if form == "json":
-        print(json.dumps(rows, indent=1, ensure_ascii=False))
+        print(json_text(rows))
     elif form == "csv":
         tables.write_csv(pa.Table.from_pylist(rows))
     else:
@@ -89,7 +89,7 @@ def prove_all(knobs: Sequence[Knob], again: bool, as_json: bool) -> int:
         if not as_json:
             print(f"{knob.key:32} {verdict.stack:13} {_sentence(knob, verdict)}", flush=True)
     if as_json:
-        print(json.dumps([verdict.__dict__ for verdict in verdicts], indent=1))
+        print(json_text([verdict.__dict__ for verdict in verdicts]))
     return 1 if any(verdict.verdict == "failed" for verdict in verdicts) else 0
 
 

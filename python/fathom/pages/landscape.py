@@ -4,12 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import pyarrow as pa
-
 from fathom.analysis import ranklist
 from fathom.analysis.difference import ONE_EACH
 from fathom.analysis.when import When
 from fathom.pages import answers, coverage_footer
+from fathom.pages.bars import COLOURS, Picture, Series
 from fathom.run import database
 from fathom.run.manifest import command_line
 from fathom.text import numbers, spark
@@ -45,6 +44,14 @@ OPERATIONS = (
     ),
     Column("most time in", "dominant", text, right=False),
 )
+#: Parts of a bar, one after the other; told by shape, not by colour.
+INKS = {"open": "▒", "read": "░", "write": "█", "close": "▓", "other": "·"}
+BAR = 40  # letters of a bar
+SHARES = (
+    Column("run", "run", text, right=False),
+    *(Column(name, f"{name}_share", numbers.percent) for name in INKS),
+    Column("of the I/O time", "shares", text, right=False),
+)
 SPEEDUP = (
     Column("run", "run", text, right=False),
     Column("total run", "speedup_run", numbers.times),
@@ -72,7 +79,13 @@ LOST = (
     Column("cause", "cause", text, right=False),
     Column("takes", "cause_seconds", numbers.seconds),
 )
-COMMANDS = _cells(("command",))
+COMMANDS = (
+    Column("run", "run", text, right=False),
+    Column("program", "program", text, right=False),
+    Column("nodes", "on nodes", text),
+    RANKS,
+    Column("command", "command", text, right=False),
+)
 WHO = _cells(("time by", "bytes by", "layers", "MPI-IO functions"))
 WHEN = (
     Column("run", "run", text, right=False),
@@ -101,6 +114,28 @@ def _dominant(row: Row) -> str:
     return f"{row['operation']}, {share}: {row['operation_function']}"
 
 
+def _on_nodes(row: Row) -> str:
+    """`84 x 24`: so many ranks on each."""
+    least, most = row["least_on_node"], row["most_on_node"]
+    if not most:
+        return numbers.UNKNOWN
+    return (
+        f"{row['nodes']:,} x {most:,}"
+        if least == most
+        else f"{row['nodes']:,} x {least:,}-{most:,}"
+    )
+
+
+def _bar(row: Row) -> str:
+    """Its letters are shared out by the largest remainders, so that they are BAR together."""
+    shares = {name: (row[f"{name}_share"] or 0.0) * BAR for name in INKS}
+    letters = {name: int(share) for name, share in shares.items()}
+    spare = round(sum(shares.values())) - sum(letters.values())
+    for name in sorted(shares, key=lambda name: letters[name] - shares[name])[:spare]:
+        letters[name] += 1
+    return "".join(ink * letters[name] for name, ink in INKS.items())
+
+
 def _moments(row: Row) -> When:
     return When(
         source=row["when_from"],
@@ -118,6 +153,8 @@ def _words(row: Row) -> dict[str, Any]:
     return {
         **row,
         "command": command_line(row),
+        "on nodes": _on_nodes(row),
+        "shares": f"|{_bar(row):{BAR}}|",
         "dominant": _dominant(row),
         "time by": dominance(row, "time"),
         "bytes by": dominance(row, "bytes"),
@@ -159,7 +196,7 @@ def _group_cell(group: Row | None, name: str) -> str:
     return f"{time} {numbers.times(faster)}" if faster else time
 
 
-def _groups(rows: Sequence[Row], names: Sequence[str]) -> None:
+def _groups(rows: Sequence[Row], names: Sequence[str], of: str) -> None:
     lines = []
     for name in names:
         for row in rows:
@@ -176,7 +213,7 @@ def _groups(rows: Sequence[Row], names: Sequence[str]) -> None:
             )
     columns = [Column("I/O" if name == "io" else name, name, text, right=name not in ("files of", "run"))
                for name in lines[0]]  # fmt: skip
-    _table(f"File groups (of the mean {_unit(rows)})", columns, lines)
+    _table(f"File groups ({of})", columns, lines)
 
 
 def _left_out(rows: Sequence[Row]) -> list[str]:
@@ -203,30 +240,60 @@ def show_ranking(rows: Sequence[Row], of: int, by: str) -> None:
         note(f"  {line}")
 
 
+def operation_picture(rows: Sequence[Row], rank: int | None, most: int) -> Picture:
+    """A bar of each run: per cent of its I/O time by operation (Chang et al., Fig. 3); of the first `most` runs."""
+    of = f" (first {most} of {len(rows):,} runs)" if len(rows) > most else ""
+    rows = rows[:most]
+    colours = dict(zip(INKS, COLOURS, strict=False))
+    series = [
+        Series(name, colour, [100 * (row[f"{name}_share"] or 0.0) for row in rows])
+        for name, colour in colours.items()
+    ]
+    labels = [printable(row["run"]) for row in rows]
+    who = f"rank {rank}" if rank is not None else f"all {numbers.plural(_unit(rows))}"
+    return Picture(
+        f"I/O time by operation, {who}{of}",
+        "run",
+        "% of the I/O time",
+        labels,
+        series,
+        True,
+        False,
+        [],
+        [],
+    )
+
+
 def show_landscape(
-    rows: Sequence[Row], layer: str | None, baseline: str | None, groups: Sequence[str]
+    rows: Sequence[Row],
+    layer: str | None,
+    baseline: str | None,
+    groups: Sequence[str],
+    rank: int | None,
 ) -> None:
     """All tables, to stdout."""
     printed = [_words(row) for row in rows]
     calls = f"calls of layer {layer}" if layer else "the program's own I/O calls"
     unit = _unit(rows)
     units = numbers.plural(unit)
-    heading("Runs")
-    show(
-        COMMANDS,
-        pa.Table.from_pylist([{"run": row["run"], "command": row["command"]} for row in printed]),
-    )
+    mean = f"mean over the {units}" if rank is None else f"rank {rank}"
+    heading(f"Runs (nodes x {units} on each)")
+    _rows(_of_units(COMMANDS, unit), printed)
     time = _of_units(TIME, unit)
-    _table(f"Time of {calls} (a {unit}'s union; mean and most)", time, printed)
-    operations = f"Operations (mean over the {units}; share and function of all {units})"
-    _table(operations, OPERATIONS, printed)
+    whose = "mean and most" if rank is None else f"rank {rank}; most: of all"
+    _table(f"Time of {calls} (a {unit}'s union; {whose})", time, printed)
+    share = f"share and function of all {units}" if rank is None else "share and function"
+    _table(f"Operations ({mean}; {share})", OPERATIONS, printed)
+    inks = "  ".join(f"{ink} {name}" for name, ink in INKS.items())
+    _table(f"Share of the I/O time ({mean}; {inks})", SHARES, printed)
     _table("Who (90 % of it), and by what (<: called by a layer above)", WHO, printed)
     _table(f"When (of the run, from left to right: {units} in I/O)", WHEN, printed)
     if baseline:
-        _table(f"Speed-up over {printable(baseline)} (means over the {units})", SPEEDUP, printed)
+        of = f"means over the {units}" if rank is None else mean
+        _table(f"Speed-up over {printable(baseline)} ({of})", SPEEDUP, printed)
         note(f"  {ONE_EACH}")
     if groups:
-        _groups(rows, groups)
+        _groups(rows, groups, f"of the mean {unit}" if rank is None else f"of rank {rank}")
     notes = [f"  {row['run']}: {line}" for row in rows for line in row["notes"]]
     notes += [f"  {line}" for line in _left_out(rows)]
     if notes:

@@ -19,7 +19,7 @@ from fathom.cache import conclusions
 from fathom.cache.answers import CachedAnswers, version
 from fathom.errors import NotARun
 from fathom.run.directory import is_settled, resolve
-from fathom.run.manifest import failure, imported_by
+from fathom.run.manifest import failure, imported_by, user_name
 from fathom.run.store import Run, open_run
 from fathom.text import numbers
 
@@ -39,26 +39,30 @@ class Wanted:
     globs: tuple[tuple[str, str], ...] = ()
     lost: bool = False
     with_runtime: bool = False  # also what is not the program's (docs/tables.md, `runtime`)
+    rank: int | None = None  # times, bytes and operations of this one
 
 
-def below(paths: Sequence[str]) -> list[str]:
-    """Runs as they are; of a directory that is none, all runs below it, in the order of their paths."""
+def below(paths: Sequence[str], logs: bool = False) -> list[str]:
+    """Runs as they are; of a directory that is none, all runs below it, in the order of their paths. `logs`: Darshan's
+    too."""
     runs_below = []
     for path in paths:
         try:
             resolve(path)
             runs = [path]
         except NotARun:
-            runs = sorted(_inside(Path(path))) or [path]
+            runs = sorted(_inside(Path(path), logs)) or [path]
         runs_below += runs
     return runs_below
 
 
-def _inside(place: Path) -> Iterator[str]:
+def _inside(place: Path, logs: bool) -> Iterator[str]:
     for folder, names, files in os.walk(place):
         if "run.json" in files or "streams" in names:
             names.clear()
             yield folder
+        elif logs:
+            yield from (os.path.join(folder, file) for file in files if file.endswith(".darshan"))
 
 
 def _notes(run: Run, row: dict[str, Any]) -> list[str]:
@@ -95,6 +99,13 @@ def _notes(run: Run, row: dict[str, Any]) -> list[str]:
     return notes
 
 
+def _no_rank(run: Run, wanted: Wanted) -> list[str]:
+    if wanted.rank is None:
+        return []
+    ranks = run.sql("select count(*) as n from processes where rank = $rank", rank=wanted.rank)
+    return [] if ranks["n"][0].as_py() else [f"rank {wanted.rank} was not recorded"]
+
+
 def _program(run: Run) -> str:
     """What most ranks ran, else what took most I/O time; of a run with neither, what was started."""
     text = """with outermost as (select process, sum(time) as time from counters where enclosing is null group by all)
@@ -118,8 +129,8 @@ def _lost(run: Run) -> dict[str, Any]:
     }
 
 
-def _compute_row(path: str, wanted: Wanted, quiet: bool) -> dict[str, Any]:
-    run = open_run(path, quiet=quiet, with_runtime=wanted.with_runtime)
+def row_of(run: Run, wanted: Wanted) -> dict[str, Any]:
+    """A run's row, worked out anew."""
     source = Remembered(run)
     row = {
         "run": run.name,
@@ -127,12 +138,17 @@ def _compute_row(path: str, wanted: Wanted, quiet: bool) -> dict[str, Any]:
         "program": _program(run),
         "command": [str(word) for word in run.manifest.get("command", [])],
         "recorder": run.manifest.get("recorder"),
-        **landscape.row(source, wanted.layer),
+        "job": run.manifest.get("job"),
+        "user": user_name(run.manifest),
+        "started_seconds": run.sql("select started / 1e9 as s from runs")["s"][0].as_py(),
+        **landscape.row(source, wanted.layer, wanted.rank),
         **(_lost(run) if wanted.lost else {}),
     }
     globs = wanted.globs
-    row["groups"] = landscape.groups(source, globs, wanted.layer) if row["files_told"] else []
-    row["notes"] = _notes(run, row)
+    row["groups"] = (
+        landscape.groups(source, globs, wanted.layer, wanted.rank) if row["files_told"] else []
+    )
+    row["notes"] = _notes(run, row) + _no_rank(run, wanted)
     return row
 
 
@@ -156,7 +172,7 @@ def _ready(path: str, wanted: Wanted, reader: str) -> dict[str, Any] | None:
 
 def _row(path: str, wanted: Wanted, reader: str, quiet: bool) -> dict[str, Any]:
     """The row, made anew; kept for who asks next."""
-    row = _compute_row(path, wanted, quiet)
+    row = row_of(open_run(path, quiet=quiet, with_runtime=wanted.with_runtime), wanted)
     place = _cache_of(path, wanted, reader)
     if place:
         place[0].answer(place[1], True, lambda: row, lambda: None)
@@ -178,6 +194,31 @@ def flat(row: dict[str, Any], groups: list[str]) -> dict[str, Any]:
         for key in GROUP_SECONDS if "speedup_run" in row else ():
             flat[f"{name} speedup_{key}"] = have.get(name, {}).get(f"speedup_{key}")
     return flat
+
+
+def job(row: dict[str, Any]) -> dict[str, Any]:
+    """A row (with what is lost) as a line of a job table, in words that XDMoD and ClusterCockpit have; times in seconds
+    since 1970."""
+    return {
+        "job_id": row["job"],
+        "user": row["user"],
+        "program": row["program"],
+        "start_time": round(row["started_seconds"]),
+        "end_time": round(row["started_seconds"] + row["run_seconds"]),
+        "wall_seconds": row["run_seconds"],
+        "nodes": row["nodes"],
+        "ranks": row["ranks"],
+        "read_bytes": row["bytes_read"],
+        "write_bytes": row["bytes_written"],
+        "open_count": row["opens"],
+        "close_count": row["closes"],
+        "io_seconds": row["io_seconds"],
+        "io_share": row["io_share"],
+        "cause": row["cause"],
+        "finding": row["lost_by"],
+        "lost_seconds": row["lost_seconds"],
+        "run": row["path"],
+    }
 
 
 def each(

@@ -52,9 +52,11 @@ def compute(
     return Page(name, manifest, source, PARTS, per_call, find)
 
 
-def _print_facts(title: str, line: str, lesser: Sequence[str]) -> None:
+def _print_facts(title: str, line: str, libraries: str, lesser: Sequence[str]) -> None:
     heading(title)
     note(line)
+    if libraries:
+        note(f"libraries: {libraries}")
     for less in lesser:
         note(f"recorded in part: {printable(less)}")
 
@@ -103,7 +105,8 @@ def _print_part(part: Part, title: str, rows: pa.Table, words: Sequence[str], to
 
 def _blocks(page: Page, top: int) -> Iterator[Callable[[], None]]:
     """From top to bottom: what a block says is asked when its turn comes, and printed by calling it."""
-    yield partial(_print_facts, *facts.of(page), in_part(page.source, page.manifest))
+    lesser = in_part(page.source, page.manifest)
+    yield partial(_print_facts, *facts.of(page), facts.libraries(page), lesser)
     if page.table("layers").num_rows == 0:
         yield partial(_print_nothing, *facts.nothing(page))
     else:

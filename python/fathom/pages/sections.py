@@ -77,6 +77,7 @@ RANKS = (
     Column("bytes asked", "bytes", numbers.size),
     Column("time", "seconds", numbers.seconds),
     Column("share", "share", numbers.percent, spare=1),
+    Column("memory", "memory", numbers.size, spare=5, where_known=True),
     Column("program", "command", _started, right=False, is_key=True, also=("program",)),
 )
 FILES = (
@@ -86,6 +87,7 @@ FILES = (
     Column("calls", "calls", numbers.count),
     Column("opens", "opens", numbers.count, spare=2),
     Column("processes", "processes", numbers.count, spare=1),
+    Column("server", "server", text, right=False, where_known=True),
     Column("file", "path", text, right=False, is_path=True),
 )
 ORIGINS = (
@@ -278,6 +280,36 @@ PATTERNS = (
     Column("most often", "common_size", numbers.size, spare=5),
     Column("file", "path", text, right=False, is_path=True),
 )
+SHAPES = (
+    Column("layer", "layer", text, right=False, spare=4),
+    Column("function", "op", text, right=False, is_key=True),
+    Column("accesses", "accesses", numbers.count),
+    Column("strided", "strided", numbers.percent, spare=3),
+    Column("stride", "stride", numbers.size),
+    Column("extent", "extent", numbers.size),
+    Column("datatype", "datatype", text, right=False),
+    Column("of", "datatype_bytes", numbers.size, spare=1),
+    Column("its extent", "datatype_extent", numbers.size, spare=1),
+    Column("holes in memory", "holes_memory", numbers.percent),
+    Column("in file", "holes_file", numbers.percent),
+    Column("file", "path", text, right=False, is_path=True),
+)
+SHARED = (
+    Column("layer", "layer", text, right=False),
+    Column("processes", "processes", numbers.count, spare=2),
+    Column("read", "bytes_read", numbers.size, spare=3),
+    Column("written", "bytes_written", numbers.size, spare=3),
+    Column("least", "least_bytes", numbers.size, spare=1),
+    Column("most", "most_bytes", numbers.size, spare=1),
+    Column("deviation", "deviation_bytes", numbers.size),
+    Column("fastest", "least_seconds", numbers.seconds, spare=1),
+    Column("rank", "fastest", numbers.count, spare=4),
+    Column("slowest", "most_seconds", numbers.seconds),
+    Column("rank", "slowest", numbers.count, spare=4),
+    Column("deviation", "deviation_seconds", numbers.seconds),
+    Column("MB/s", "mb_per_s", numbers.rate),
+    Column("file", "path", text, right=False, is_path=True),
+)
 FILE_COUNTS = (
     Column("files", "use", text, right=False),
     Column("number", "files", numbers.count),
@@ -293,6 +325,23 @@ SAMPLES = (
     Column("device", "device", text, right=False),
     Column("mean", "mean", numbers.sampled, also=("unit", "is_level")),
     Column("most", "most", numbers.sampled, also=("unit", "is_level")),
+)
+
+
+KERNEL = (
+    Column("function", "op", text, right=False, is_key=True),
+    Column("layer", "layer", text, right=False, spare=5),
+    Column("data", "origin", text, right=False, is_key=True),
+    Column("calls", "calls", numbers.count),
+    Column("bytes", "bytes", numbers.size),
+    Column("time", "seconds", numbers.seconds),
+    Column("not cached", "missed", numbers.size, spare=1),
+    Column("read ahead", "ahead", numbers.size, spare=4),
+    Column("requests", "requests", numbers.count, spare=3),
+    Column("device", "device_seconds", numbers.seconds),
+    Column("queued", "queued_seconds", numbers.seconds, spare=2),
+    Column("paused", "paused_seconds", numbers.seconds),
+    Column("journal", "journal_seconds", numbers.seconds),
 )
 
 
@@ -332,20 +381,27 @@ def _ranks_title(page: Page) -> str:
 
 
 def _spread_line(row: dict[str, Any]) -> str:
-    write = {"calls": numbers.count, "bytes": numbers.size, "seconds": numbers.seconds}
+    write = {"calls": numbers.count, "seconds": numbers.seconds}
     quantity = row["quantity"]
-    least, median, most = (write[quantity](row[key]) for key in ("least", "median", "most"))
+    least, median, most = (
+        write.get(quantity, numbers.size)(row[key]) for key in ("least", "median", "most")
+    )
     who = (
         f"process {row['slowest_process']}" if row["slowest"] is None else f"rank {row['slowest']}"
     )
-    name = {"seconds": "time in I/O", "bytes": "bytes asked"}.get(quantity, quantity)
+    names = {"seconds": "time in I/O", "bytes": "bytes asked", "memory": "most memory"}
+    name = names.get(quantity, quantity)
     return f"  {name:12} {least} / {median} / {most}, most: {who}"
 
 
 def _spread(page: Page) -> list[str]:
+    return [*(_spread_line(row) for row in page.rows("spread")), *_untold(page)]
+
+
+def _untold(page: Page) -> list[str]:
+    """Whose calls count more than the program's own, since their files are not known."""
     ranks = part.of_files(page.source)
-    lines = [_spread_line(row) for row in page.rows("spread")]
-    return [*lines, f"  of {ranks[1]}: {part.FILES_UNTOLD}"] if ranks else lines
+    return [f"  of {ranks[1]}: {part.FILES_UNTOLD}"] if ranks else []
 
 
 def _missing_title(page: Page) -> str:
@@ -402,7 +458,7 @@ PARTS = (
     Part("tree", tree.rows, by="tree", columns=tree.COLUMNS, alone=True),
     Part("percentiles", summary.percentiles, by="percentile", columns=PERCENTILES, alone=True),
     Part("spread", summary.spread, _ranks_title, words=_spread, needs="layers", whole=True),
-    Part("ranks", summary.ranks, by="rank", columns=RANKS),
+    Part("ranks", summary.ranks, by="rank", columns=RANKS, words=_untold),
     Part("files", summary.files, "Files", "file", FILES, _of_whom),
     Part(
         "file_counts", accesses.file_counts, "Use of files", "use", FILE_COUNTS, _use_words, whole=True
@@ -410,6 +466,8 @@ PARTS = (
     Part("mounts", summary.mounts, by="mount", columns=MOUNTS),
     Part("hints", summary.hints, by="hint", columns=HINTS, alone=True),
     Part("patterns", accesses.patterns, "Access patterns (shares of the accesses)", "pattern", PATTERNS, _of_whom),
+    Part("shapes", accesses.shapes, by="shape", columns=SHAPES, words=_of_whom, alone=True),
+    Part("shared", accesses.shared, by="shared", columns=SHARED, words=_of_whom, alone=True),
     Part("sizes", accesses.sizes, "Sizes of reads and writes", "sizes", SIZES, whole=True),
     Part(
         "origins", accesses.origins,
@@ -419,6 +477,10 @@ PARTS = (
     Part("servers", summary.servers, by="server", columns=SERVERS),
     Part("critical", critical.phases, "Critical, phase by phase", "critical", CRITICAL),
     Part("critical_path", critical.path, "Critical I/O path", "critical-path", CRITICAL_PATH),
+    Part(
+        "kernel", summary.kernel, "The kernel: where the data of calls were (device: its time of theirs; queued: sum)",
+        "kernel", KERNEL,
+    ),
     Part("variables", summary.variables, "Variables", "variable", VARIABLES),
     Part("memory", summary.memory, "Raw data and metadata of HDF5, on POSIX", "memory", MEMORY),
     Part(

@@ -256,6 +256,10 @@ FIRST: dict[str, dict[str, str]] = {
 
 #: What came after the first version.
 LATER: dict[str, dict[str, str]] = {
+    "processes": {
+        "memory_peak": "bigint",
+        "libraries": "varchar",
+    },
     "files": {
         "runtime": "boolean",
     },
@@ -322,6 +326,20 @@ LATER: dict[str, dict[str, str]] = {
         "device": "varchar",
         "value": "bigint",
         "unit": "varchar",
+    },
+    "kernel_events": {
+        "node": "uinteger",
+        "process": "uinteger",
+        "pid": "uinteger",
+        "tid": "uinteger",
+        "event": "varchar",
+        "start": "bigint",
+        "stop": "bigint",
+        "queued": "bigint",
+        "device": "varchar",
+        "inode": "ubigint",
+        "at": "bigint",
+        "bytes": "bigint",
     },
     "sites": {
         "in_library": "boolean",

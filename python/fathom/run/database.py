@@ -3,6 +3,7 @@
 import contextlib
 import re
 import stat
+import sys
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, fields
@@ -15,10 +16,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from fathom.errors import DamagedRun, FathomError, UsageError, printable
-from fathom.run import macros, manifest, scratch, site
+from fathom.run import arrow, macros, manifest, scratch, site
 from fathom.run.columns import FIRST, LATER, PARTED
 from fathom.text.quoting import shell
 
+if "fathom.__main__" in sys.modules:
+    arrow.leave_pandas_out()
 # `ask` knows that; `many` is there for those to whom it matters.
 warnings.filterwarnings("ignore", "Arrow output on a DB-API result makes an extra copy")
 

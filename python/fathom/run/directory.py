@@ -13,6 +13,7 @@ from fathom.run.logs import run_of
 
 SUFFIX = ".fathom"
 MOST = 5  # runs that are named where one is not there
+OF_IMPORT = ["index", "streams.blocks"]  # shared files of an import of many processes
 STDERR = 2  # as a descriptor: in a notebook sys.stderr has none
 
 
@@ -102,27 +103,35 @@ def find(path: str | PathLike[str]) -> Path | None:
 def is_settled(directory: Path) -> bool:
     """Have all processes ended, and were the tables made of the streams that are there? As the engine would say,
     without starting it; of what an agent shipped elsewhere only the engine knows."""
+    sink = directory / "sink"
     try:
         lines = (directory / "tables" / "packed").read_text(encoding="utf-8").splitlines()
         packed = dict(line.split("=", 1) for line in lines)
         streams = _streams(directory / "streams")
+        shared = sorted(one.name for one in sink.iterdir()) if sink.exists() else []
+        stated = tuple(int(packed.get(key, -1)) for key in ("newest", "files", "bytes"))
+        whole = packed.get("refused", "0") == "0" and packed.get("unreadable", "[]") == "[]"
+        if not whole or packed.get("alive") != "0":
+            return False
+        if shared == OF_IMPORT:  # to which nobody ships more
+            return stated[0] == _newest([*streams, (sink / OF_IMPORT[1]).stat()])
     except FileNotFoundError:  # not packed; or only tables were kept
         return (directory / "tables" / "packed").is_file()
     except (OSError, ValueError):
         return False
-    newest = max((stream.st_mtime_ns for stream in streams), default=0)
-    present = (len(streams), sum(stream.st_size for stream in streams), newest)
-    stated = tuple(int(packed.get(key, -1)) for key in ("files", "bytes", "newest"))
-    whole = packed.get("refused", "0") == "0" and packed.get("unreadable", "[]") == "[]"
-    ended = packed.get("alive") == "0" and not (directory / "sink").exists()
-    return whole and ended and present == stated
+    present = (_newest(streams), len(streams), sum(stream.st_size for stream in streams))
+    return not sink.exists() and present == stated
+
+
+def _newest(streams: list[os.stat_result]) -> int:
+    return max((stream.st_mtime_ns for stream in streams), default=0)
 
 
 def _streams(place: Path) -> list[os.stat_result]:
     """What is known of each stream's file."""
     nodes = [entry.path for entry in os.scandir(place) if entry.is_dir()]
-    files = [entry for node in nodes for entry in os.scandir(node)]
-    return [entry.stat() for entry in files if entry.name.endswith(".fts")]
+    files = [entry for node in nodes for entry in os.scandir(node) if entry.name.endswith(".fts")]
+    return [entry.stat() for entry in files if entry.is_file(follow_symlinks=False)]
 
 
 def to_make(path: str | PathLike[str]) -> Path:

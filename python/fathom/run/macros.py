@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary
 import duckdb
 
 FOLDER = Path(__file__).resolve().parents[1] / "analysis" / "sql"
+OF_LAKE = "lake"  # the file of macros about a lake's tables, which a run has not
 _DEFINITION = re.compile(
     r"((?:^--.*\n)+)(create or replace macro (\w+)\(([^)]*)\)[^;]*(?:;(?! *\n(?:\n|\Z))[^;]*)*;)",
     re.M,
@@ -64,6 +65,11 @@ def macros() -> dict[str, Macro]:
     files = sorted(FOLDER.glob("*.sql"))
     every = [one for file in files for one in definitions(file.read_text("utf-8"), file.stem)]
     return {one.name: one for one in every}
+
+
+def of_run() -> list[str]:
+    """Names of those about a run's tables, not a lake's."""
+    return [one.name for one in macros().values() if one.file != OF_LAKE]
 
 
 @cache
@@ -163,7 +169,8 @@ def documentation() -> str:
 INTRODUCTION = """# Macros
 
 Made by `make facts` from `python/fathom/analysis/sql/`; the comments there say more.
-`fathom query RUN --sql` and `fathom query RUN --shell` have all of them.
+`fathom query RUN --sql` and `fathom query RUN --shell` have all of them but those of `lake`, which are about
+[a lake's tables](centre.md#its-tables).
 A macro that gives rows is used as a table: `from layer_totals()`.
 `has_regions` and `has_talk` may be left out.
 They say what a run has none of, so that it is not looked for.

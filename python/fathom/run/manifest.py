@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import pwd
 import shlex
 import socket
 import time
@@ -70,6 +71,22 @@ def command_line(manifest: Mapping[str, Any], short: bool = False) -> str:
     if short:
         words = [word.rpartition("/")[2] or word for word in words]
     return shlex.join(words) or (f"imported from {imported}" if imported else "batch environment")
+
+
+def user_name(manifest: Mapping[str, Any]) -> str | None:
+    """The batch system's, else this machine's, else the number; a log of another machine has a number of its own."""
+    user = manifest.get("user")
+    if manifest.get("recorder"):
+        return None if user is None else str(user)
+    environment = manifest.get("environment", {})
+    if name := environment.get("SLURM_JOB_USER"):
+        return str(name)
+    if user is None:
+        return None
+    try:
+        return pwd.getpwuid(user).pw_name
+    except (KeyError, OverflowError):
+        return str(user)
 
 
 def ended(manifest: Mapping[str, Any]) -> str | None:

@@ -23,7 +23,7 @@ def init(run: Run) -> str:
             # As they were made: some name others.
             "select sql from duckdb_views() where not internal order by view_oid"
         ).fetchall()
-    every = dict.fromkeys(one for name in macros.macros() for one in macros.needed(name))
+    every = dict.fromkeys(one for name in macros.of_run() for one in macros.needed(name))
     of_site = database.site_rows()
     site = [f"create or replace macro site_references() as table {of_site};"] if of_site else []
     return "\n".join([*(sql for (sql,) in views), *map(_commented, every), *site]) + "\n"

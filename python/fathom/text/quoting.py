@@ -1,11 +1,11 @@
-"""Names of files as text of C, shell, TOML and CSV. Each writes plainly what is known to be harmless there, and escapes
-all else: a name may hold any letter."""
+"""Names of files as text of C, shell, TOML, JSON and CSV. Each writes plainly what is known to be harmless there, and
+escapes all else: a name may hold any letter."""
 
 import json
 import os
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 C = re.compile(
@@ -54,6 +54,17 @@ def _escape(letter: str) -> str:
     if letter in '"\\':
         return f"\\{letter}"
     return f"\\u{ord(letter):04x}" if ord(letter) < 0x10000 else f"\\U{ord(letter):08x}"
+
+
+def json_text(value: Any, default: Callable[[Any], Any] | None = None) -> str:
+    """For people and programs: letters stay as they are, but those that a terminal acts upon or hides are escapes.
+    `default`: what becomes of values that JSON has not."""
+    lines = json.dumps(value, indent=2, ensure_ascii=False, default=default).split("\n")
+    return "\n".join(one if one.isprintable() else _shown(one) for one in lines)
+
+
+def _shown(line: str) -> str:
+    return "".join(one if one.isprintable() else json.dumps(one)[1:-1] for one in line)
 
 
 def csv_field(value: Any) -> str:

@@ -5,7 +5,6 @@ mod marks;
 mod objects;
 mod processes;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::collectives::CollectiveRow;
@@ -13,10 +12,11 @@ use crate::define::Identity;
 use crate::error::PackError;
 use crate::marks::MarkRow;
 use crate::merge::{ImageState, Merged, ProcessRow};
-use crate::missing::{missing, without_lines};
+use crate::missing::{missing, unseen_layers, without_lines};
 use crate::output::Table;
 use crate::process_facts::{ProcessFacts, duration};
 use crate::run::Run;
+use crate::sites::Modules;
 use crate::times::Times;
 use crate::write::Written;
 
@@ -39,7 +39,7 @@ impl Tables<'_> {
 		written: &Written,
 		heat_width: i64,
 		more: impl Iterator<Item = MarkRow>,
-	) -> Result<BTreeMap<String, String>, PackError> {
+	) -> Result<Modules, PackError> {
 		self.runs(written.unfinished)?;
 		self.processes()?;
 		self.streams()?;
@@ -52,15 +52,23 @@ impl Tables<'_> {
 		self.counters(&written.sums)?;
 		self.tops(written)?;
 		self.heat(written, heat_width)?;
+		self.kernel_events()?;
 		self.hints()?;
-		let unreadable = self.sites()?;
+		let modules = self.sites()?;
 		let mut marks = self.samples()?;
 		marks.extend(self.missing());
 		marks.extend(more);
-		marks.extend(without_lines(&unreadable));
+		marks.extend(self.of_modules(&modules));
 		self.marks(marks)?;
 		self.ops()?;
-		Ok(unreadable)
+		Ok(modules)
+	}
+
+	/// Modules that cannot be read, and libraries whose calls are not seen.
+	pub fn of_modules(&self, modules: &Modules) -> Vec<MarkRow> {
+		let layers: Vec<&str> = self.merged.layers().collect();
+		let unseen = unseen_layers(&modules.linked, &layers);
+		without_lines(&modules.unreadable).chain(unseen).collect()
 	}
 
 	/// What of the run is not here.

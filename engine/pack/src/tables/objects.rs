@@ -1,7 +1,5 @@
 //! Tables of what calls are about: `files`, `objects`, `selections`, `hints_in_force`, `sites`.
 
-use std::collections::BTreeMap;
-
 use fathom_stream::{descriptor_flag, hint_source, object_class, selection_form};
 
 use super::Tables;
@@ -10,7 +8,7 @@ use crate::error::PackError;
 use crate::files::class_name;
 use crate::merge::ImageState;
 use crate::output::Table;
-use crate::sites::Frames;
+use crate::sites::{Frames, Modules};
 
 impl<'r> Tables<'r> {
 	pub fn files(&self) -> Result<(), PackError> {
@@ -195,8 +193,8 @@ impl<'r> Tables<'r> {
 			.write(self.folder, "hints_in_force")
 	}
 
-	/// Returns the modules that are there and cannot be read, each with the reason.
-	pub fn sites(&self) -> Result<BTreeMap<String, String>, PackError> {
+	/// Returns what is to be said of the modules that they are in.
+	pub fn sites(&self) -> Result<Modules, PackError> {
 		let rows = &self.merged.sites.rows;
 		let mut frames = Frames::new(self.run.skipped());
 		frames.look_up(&self.merged.sites);
@@ -228,6 +226,6 @@ impl<'r> Tables<'r> {
 			.u32_or("caller", rows.iter().map(|row| row.caller).collect())
 			.text_or("entry", rows.iter().map(|row| known(&row.entry)).collect())
 			.write(self.folder, "sites")?;
-		Ok(frames.unreadable().clone())
+		Ok(frames.modules().clone())
 	}
 }

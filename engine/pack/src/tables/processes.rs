@@ -13,6 +13,10 @@ use crate::output::Table;
 use crate::process_facts::ProcessFacts;
 use crate::run::Run;
 
+fn memory_peak(facts: &ProcessFacts) -> Option<i64> {
+	i64::try_from(facts.memory_peak?).ok()
+}
+
 impl Tables<'_> {
 	pub fn processes(&self) -> Result<(), PackError> {
 		let rows = &self.merged.processes;
@@ -59,6 +63,8 @@ impl Tables<'_> {
 			.i64_or("processor_time", thread_use(|known| Some(known.ran)))
 			.i64_or("processor_wait", thread_use(|known| Some(known.waited)))
 			.i64_or("storage_read", thread_use(|known| known.read))
+			.i64_or("memory_peak", facts.iter().map(memory_peak).collect())
+			.text_or("libraries", facts.iter().map(|f| f.libraries.as_deref()).collect())
 			.write(self.folder, "processes")
 	}
 

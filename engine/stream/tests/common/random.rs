@@ -3,7 +3,7 @@
 #[path = "splitmix.rs"]
 mod splitmix;
 
-pub use splitmix::Random;
+pub use splitmix::{Random, mutants};
 
 use super::common::Act;
 

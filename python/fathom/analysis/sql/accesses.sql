@@ -41,6 +41,114 @@ select coalesce(f.path, '') as path, each.* exclude (file), common_size, common_
 from each left join common using (file, layer) left join files as f using (file)
 order by bytes desc, path, layer;
 
+-- In which shape each function moved the bytes of each file. Shares are of the accesses whose order or shape was counted; stride, extent
+-- and datatype are those that it had most often.
+create or replace macro access_shapes() as table
+with accesses as (
+	select c.*, if(is_beside(c.layer, c.op), 0, calls - errors) as accesses
+	from counters as c left join files as f using (file)
+	where c.file is not null and direction(c.kind, c.op) is not null and not is_no_io(layer) and is_file(f.kind, f.path, f.file_system)
+		and (enclosing is null or not is_communication(enclosing_layer, enclosing))
+),
+each as (
+	select
+		file,
+		layer,
+		op,
+		sum(accesses) as accesses,
+		sum(sequential) / nullif(sum(accesses) filter (sequential is not null), 0) as sequential,
+		sum(consecutive) / nullif(sum(accesses) filter (consecutive is not null), 0) as consecutive,
+		sum(strided) / nullif(sum(accesses) filter (strided is not null), 0) as strided,
+		sum(holes_memory + holes_both) / nullif(sum(contiguous + holes_memory + holes_file + holes_both), 0) as holes_memory,
+		sum(holes_file + holes_both) / nullif(sum(contiguous + holes_memory + holes_file + holes_both), 0) as holes_file
+	from accesses
+	group by file, layer, op
+	having sum(accesses) > 0 and count(sequential) + count(contiguous) > 0
+),
+top as (
+	select file, layer, op, what, arg_max({value: value, label: label}, (calls, -value)) as most, max(calls) as calls
+	from (
+		-- A datatype's number is its process's own.
+		select file, layer, op, what, if(what = 'datatype', null, value) as value, label, sum(calls) as calls
+		from tops
+		where what in ('stride', 'extent', 'datatype')
+		group by all
+	)
+	group by file, layer, op, what
+),
+tops_of as (
+	select
+		file,
+		layer,
+		op,
+		any_value(most.value) filter (what = 'stride') as stride,
+		any_value(calls) filter (what = 'stride') as stride_calls,
+		any_value(most.value) filter (what = 'extent') as extent,
+		any_value(calls) filter (what = 'extent') as extent_calls,
+		any_value(most.label) filter (what = 'datatype') as label,
+		any_value(calls) filter (what = 'datatype') as datatype_calls
+	from top
+	group by file, layer, op
+)
+select
+	coalesce(f.path, '') as path,
+	each.* exclude (file),
+	stride,
+	stride_calls::bigint as stride_calls,
+	extent,
+	extent_calls::bigint as extent_calls,
+	nullif(regexp_extract(label, '^(.*) of \d+ bytes', 1), '') as datatype,
+	datatype_calls::bigint as datatype_calls,
+	try_cast(regexp_extract(label, ' of (\d+) bytes', 1) as bigint) as datatype_bytes,
+	-- Said only where one of them is not the size.
+	coalesce(try_cast(regexp_extract(label, ', extent (\d+)', 1) as bigint), datatype_bytes) as datatype_extent,
+	coalesce(try_cast(regexp_extract(label, ', true extent (\d+)', 1) as bigint), datatype_bytes) as datatype_true_extent
+from each left join tops_of using (file, layer, op) left join files as f using (file)
+order by accesses desc, path, layer, op;
+
+-- Files that several ranks (processes where there are none) used, layer by layer: how their bytes and time lie on them. The rate is an
+-- estimate, all bytes over the time of the slowest, as Darshan's agg_perf_by_slowest. Deviations are the roots of variances over all that
+-- used the file.
+create or replace macro shared_file_totals() as table
+with used as (
+	select file, c.layer, coalesce(p.rank, process) as unit, direction(c.kind, c.op) as kind, c.bytes, c.time
+	from counters as c join processes as p using (process) left join files as f using (file)
+	where c.file is not null and is_io(c.layer, c.kind) and is_file(f.kind, f.path, f.file_system)
+		and (enclosing is null or enclosing_layer not in (c.layer, 'mpi') and not is_communication(enclosing_layer, enclosing))
+),
+each as (
+	select
+		file,
+		layer,
+		unit,
+		coalesce(sum(bytes) filter (kind = 'read'), 0) as bytes_read,
+		coalesce(sum(bytes) filter (kind = 'write'), 0) as bytes_written,
+		sum(time) / 1e9 as seconds
+	from used
+	group by file, layer, unit
+)
+select
+	coalesce(f.path, '') as path,
+	layer,
+	count(*) as processes,
+	sum(bytes_read)::hugeint as bytes_read,
+	sum(bytes_written)::hugeint as bytes_written,
+	min(bytes_read + bytes_written)::hugeint as least_bytes,
+	avg(bytes_read + bytes_written) as mean_bytes,
+	max(bytes_read + bytes_written)::hugeint as most_bytes,
+	stddev_pop(bytes_read + bytes_written) as deviation_bytes,
+	min(seconds) as least_seconds,
+	avg(seconds) as mean_seconds,
+	max(seconds) as most_seconds,
+	stddev_pop(seconds) as deviation_seconds,
+	arg_min(unit, (seconds, unit))::bigint as fastest,
+	arg_max(unit, (seconds, -unit))::bigint as slowest,
+	sum(bytes_read + bytes_written) / nullif(max(seconds), 0) / 1e6 as mb_per_s
+from each left join files as f using (file)
+group by file, f.path, layer
+having count(*) > 1 and sum(bytes_read + bytes_written) > 0
+order by sum(bytes_read + bytes_written) desc, path, layer;
+
 -- What the lowest layers read and wrote, by the function that made them do so: MPIProf's `<`. Of each group of files, when files are
 -- known. `caller_time` is all of that function's own time on those files, communication included. MPI's start and end are none.
 create or replace macro access_origins() as table
@@ -192,6 +300,14 @@ where kind in ('read', 'write') and bytes > 0 and error = 0 and state = 'done' a
 	and (selection is null or selection not in (select selection from selections where not exact or blocks <> 1 or (period <> 0 and period <> total)))
 	-- What a library moves when a definition ends it orders itself.
 	and (own is null or own not in (select id from enddefs()));
+
+-- Closes of files by POSIX and C streams, failed ones too.
+create or replace macro closes() as
+(
+	select coalesce(sum(c.calls), 0)::bigint
+	from counters as c left join files as f using (file)
+	where c.kind = 'close' and c.layer in ('posix', 'stdio') and is_file(f.kind, f.path, f.file_system)
+);
 
 -- Most opens that began in any second, of files by POSIX and C streams. Calls in full are told one by one. Those in counters only: the first of a
 -- key is known, and the last ended at its end; the others are taken to lie evenly between. `counted`: how many are known so.

@@ -191,6 +191,35 @@ from calls as c
 where c.process in (select unnest(of_processes)) and c.layer in (select unnest(of_layers))
 order by c.process, c.start, c.depth;
 
+-- By call of MPI-IO: when and where the first system call below it moved data of its file.
+-- Columns: call, start (ns), file_offset (bytes).
+create or replace macro replay_below(of_calls, of_kinds) as table
+with recursive below as (
+	select c.id as call, c.id as inner_call, c.file
+	from calls as c
+	where c.id in (select unnest(of_calls))
+	union all
+	select b.call, c.id as inner_call, b.file
+	from below as b
+	join calls as c on c.parent = b.inner_call
+)
+select b.call, min(c.start) as start, arg_min(c.file_offset, c.start) as file_offset
+from below as b
+join calls as c on c.id = b.inner_call
+where c.layer in ('posix', 'aio') and c.file = b.file and c.kind in (select unnest(of_kinds))
+group by b.call;
+
+-- Data that moved to and from these files below the libraries, by function.
+-- Columns: layer, op, path, calls, bytes.
+create or replace macro replay_moved(of_paths, of_layers, of_kinds, without_calls) as table
+select c.layer, c.op, f.path, count(*) as calls, sum(coalesce(c.bytes, c.size, 0))::bigint as bytes
+from calls as c
+join files as f on f.file = c.file
+where
+	f.path in (select unnest(of_paths)) and c.layer in (select unnest(of_layers))
+	and c.kind in (select unnest(of_kinds)) and c.id not in (select unnest(without_calls))
+group by c.layer, c.op, f.path;
+
 -- What a recorded run of a small program shows of one file: the figures that knobs are proved by. What OMPIO writes is posted.
 create or replace macro knob_effects(of_path, of_folder) as table
 with accesses as (

@@ -1,14 +1,22 @@
 -- Accesses of several processes to the same bytes: found step by step, each of less than the one before. Findings stand on these;
 -- each is worked out once for each run.
 
--- Files that several processes move data of, one of them writing, and whose ranges meet. Each is cut into cells of equal width: at most
--- 4096, and so many that a process has some 16 accesses in one.
+-- Files in MPI's atomic mode: its calls on them are as if one came after the other (MPI 4.0, 14.6.1).
+-- Columns: file.
+create or replace macro atomic_files() as table
+select distinct c.file from calls as c join args as a on a.call = c.id
+where c.op = 'MPI_File_set_atomicity' and a.name = 'flag' and a.value <> 0 and c.file is not null;
+
+-- Files that several processes move data of, one of them writing, and whose ranges meet: what MPI-IO itself orders is left out, its own
+-- files too, that no call names (a shared file pointer). Each is cut into cells of equal width: at most 4096, and so many that a process
+-- has some 16 accesses in one.
 -- Columns: file, begins (first byte moved), width (bytes of a cell).
 create or replace macro contended() as table
 with several as (
-	select file from counters
+	select file from counters anti join atomic_files() using (file)
 	where kind in ('read', 'write') and file is not null
-	group by file having count(distinct process) > 1 and bool_or(kind = 'write')
+	group by file
+	having count(distinct process) > 1 and bool_or(kind = 'write') and bool_or(enclosing_layer is distinct from 'mpiio')
 ),
 span as (
 	select file, process, min(begins) as begins, max(ends) as ends, bool_or(wrote) as wrote, count(*) as n

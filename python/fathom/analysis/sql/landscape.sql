@@ -31,8 +31,8 @@ select
 from needed;
 
 -- Counters of the calls that a landscape is of: the program's own I/O calls or, when of_layer names one, that layer's, whoever made
--- them. What MPI does to start, to end and to communicate is none.
-create or replace macro landscape_counters(of_layer := null) as table
+-- them; of one rank, when of_rank names it. What MPI does to start, to end and to communicate is none.
+create or replace macro landscape_counters(of_layer := null, of_rank := null) as table
 select
 	c.*,
 	f.path,
@@ -44,11 +44,12 @@ where is_io(c.layer, c.kind) and is_file(f.kind, f.path, f.file_system)
 		else enclosing_layer not in (of_layer, 'mpi')
 			and not is_communication(enclosing_layer, enclosing)
 	end
-	and (of_layer::varchar is null or c.layer = of_layer);
+	and (of_layer::varchar is null or c.layer = of_layer)
+	and (of_rank::bigint is null or c.process in (select process from processes where rank = of_rank::bigint));
 
 -- Time and bytes of each file by operation, and its group: by suffix, else by name.
-create or replace macro landscape_files(of_layer := null) as table
-with io as (from landscape_counters(of_layer))
+create or replace macro landscape_files(of_layer := null, of_rank := null) as table
+with io as (from landscape_counters(of_layer, of_rank))
 select
 	io.path,
 	any_value(coalesce(file_suffix(f.path), file_group(f.path))) as file_group,
@@ -66,8 +67,8 @@ group by io.path
 order by time desc, io.path;
 
 -- Time of each function, the most first; `unfiled` is that of calls whose file was not recorded (level job).
-create or replace macro landscape_functions(of_layer := null) as table
-with io as (from landscape_counters(of_layer))
+create or replace macro landscape_functions(of_layer := null, of_rank := null) as table
+with io as (from landscape_counters(of_layer, of_rank))
 select
 	operation,
 	layer,
@@ -78,6 +79,16 @@ select
 from io
 group by operation, layer, op
 order by time desc, op;
+
+-- Where the ranks ran, or the processes of a run without: nodes, and the least and the most of them on one.
+create or replace macro landscape_nodes() as table
+with each as (
+	select node, count(distinct coalesce(rank, process)) as units
+	from processes
+	where rank is not null or not exists (select 1 from processes where rank is not null)
+	group by node
+)
+select count(*) as nodes, min(units) as least_on_node, max(units) as most_on_node from each;
 
 -- Did a process make I/O calls in several threads?
 create or replace macro landscape_threads(of_layer := null) as table

@@ -71,7 +71,8 @@ group by enclosing_layer, layer
 order by time desc, caller, layer;
 
 -- Each file. Bytes are those of the lowest layer that moved any, so that one transfer seen in three
--- layers counts once; time is that of outermost calls, regions of the program not counted among them.
+-- layers counts once; time is that of outermost calls, regions of the program not counted among them. `server`: whose own it is, where
+-- none but servers used it.
 create or replace macro file_totals() as table
 with sums as (
 	select
@@ -83,10 +84,13 @@ with sums as (
 		sum(bytes) filter (kind = 'write' and layer in ('posix', 'aio')) as posix_written,
 		sum(bytes) filter (kind = 'read' and layer = 'mpiio') as mpiio_read,
 		sum(bytes) filter (kind = 'write' and layer = 'mpiio') as mpiio_written,
+		sum(bytes) filter (kind = 'read' and layer = 'disk') as disk_read,
+		sum(bytes) filter (kind = 'write' and layer = 'disk') as disk_written,
 		sum(bytes) filter (kind = 'read') as any_read,
 		sum(bytes) filter (kind = 'write') as any_written,
-		sum(time) filter (is_outermost(enclosing_layer, enclosing)) as time
-	from counters
+		sum(time) filter (is_outermost(enclosing_layer, enclosing)) as time,
+		if(bool_and(s.server is not null), string_agg(distinct s.server, ' ' order by s.server), null) as server
+	from counters left join server_processes() as s using (process)
 	where layer <> 'fathom' and file is not null
 	group by file
 )
@@ -97,10 +101,11 @@ select
 	processes,
 	calls::bigint as calls,
 	coalesce(opens, 0)::bigint as opens,
-	coalesce(nullif(posix_read, 0), nullif(mpiio_read, 0), any_read, 0)::hugeint as bytes_read,
-	coalesce(nullif(posix_written, 0), nullif(mpiio_written, 0), any_written, 0)::hugeint
+	coalesce(nullif(posix_read, 0), nullif(mpiio_read, 0), nullif(disk_read, 0), any_read, 0)::hugeint as bytes_read,
+	coalesce(nullif(posix_written, 0), nullif(mpiio_written, 0), nullif(disk_written, 0), any_written, 0)::hugeint
 		as bytes_written,
-	coalesce(time, 0)::hugeint as time
+	coalesce(time, 0)::hugeint as time,
+	server
 from sums left join files as f using (file)
 order by time desc, path;
 
@@ -151,7 +156,7 @@ select t.file_system, t.mount, files, bytes_read, bytes_written, time, u.osts, l
 from total as t left join used as u on u.file_system is not distinct from t.file_system and u.mount is not distinct from t.mount
 order by time desc, t.file_system, t.mount;
 
--- The program's own I/O of each process, with its rank where MPI gave it one. Times in ns.
+-- The program's own I/O of each process, with its rank where MPI gave it one, and the most memory that it had resident. Times in ns.
 create or replace macro rank_totals() as table
 select
 	process,
@@ -164,7 +169,8 @@ select
 	any_value(p.command) as command,
 	coalesce(sum(c.calls), 0) as calls,
 	coalesce(sum(c.bytes), 0) as bytes,
-	coalesce(sum(c.time), 0) as time
+	coalesce(sum(c.time), 0) as time,
+	any_value(p.memory_peak) as memory
 from processes as p
 left join (
 	from own_counters()
@@ -174,10 +180,11 @@ group by process
 having sum(c.calls) > 0 or any_value(p.rank) is not null
 order by rank nulls last, process;
 
--- Least, median and most over the ranks of calls, bytes and time of rank_totals(), and who has the most; outside MPI over the processes.
+-- Least, median and most over the ranks of calls, bytes, time and memory of rank_totals(), and who has the most; outside MPI over the
+-- processes. Memory: of those of whom it is known.
 create or replace macro rank_spread() as table
 with each as materialized (
-	select rank, process, unnest(['calls', 'bytes', 'time']) as quantity, unnest([calls, bytes, time]) as value
+	select rank, process, unnest(['calls', 'bytes', 'time', 'memory']) as quantity, unnest([calls, bytes, time, memory]) as value
 	from rank_totals()
 	where rank is not null or not exists (select 1 from processes where rank is not null)
 )
@@ -185,8 +192,9 @@ select quantity, min(value)::double as least, quantile_cont(value, 0.5) as media
 	first(rank order by value desc, rank nulls last, process)::bigint as slowest,
 	first(process order by value desc, rank nulls last, process)::bigint as slowest_process
 from each
+where value is not null
 group by quantity
-order by list_position(['calls', 'bytes', 'time'], quantity);
+order by list_position(['calls', 'bytes', 'time', 'memory'], quantity);
 
 -- Each function of MPI communication that the program called: over all ranks, and the rank that spent most in it.
 create or replace macro communication_totals() as table
@@ -574,3 +582,7 @@ select
 	files.path,
 	case when sites.line is not null then sites.source || ':' || sites.line end as source_line
 from calls left join files using (file) left join sites using (site);
+
+-- MPI and libraries of data that the processes used, each with its version.
+create or replace macro versions_of_libraries() as table
+select distinct unnest(string_split(libraries, ', ')) as name from processes order by name;

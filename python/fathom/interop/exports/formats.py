@@ -32,6 +32,7 @@ class Format:
     extra: str | None = None  # of pip, that brings the package it needs
     table: bool = False  # it holds one table, which may be another than `calls`
     by_thread: bool = False  # it has files for each thread
+    sums: bool = False  # it holds sums of the whole run, of calls that were only counted too
 
     def writer(self, name: str) -> Writer:
         """Its `write`. Errors: UsageError where its package is not installed."""
@@ -60,6 +61,11 @@ FORMATS = {
         anchor="metadata",
         by_thread=True,
     ),
+    "otlp": Format(
+        what="OpenTelemetry spans as lines of JSON, for its Collector",
+        module="fathom.interop.exports.otlp",
+        suffix=".otlp.jsonl",
+    ),
     "parquet": Format(
         what="a table as Parquet",
         module="fathom.interop.exports.tables.parquet",
@@ -83,5 +89,11 @@ FORMATS = {
         module="fathom.interop.exports.tables.duckdb",
         suffix=".duckdb",
         table=True,
+    ),
+    "openmetrics": Format(
+        what="sums as OpenMetrics, for Prometheus and node_exporter",
+        module="fathom.interop.exports.openmetrics",
+        suffix=".prom",
+        sums=True,
     ),
 }

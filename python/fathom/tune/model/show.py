@@ -1,6 +1,5 @@
 """`fathom tune model`: what was learnt, as a formula, how good it is elsewhere, and what it predicts to be best."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -12,6 +11,7 @@ import pyarrow as pa
 from fathom.errors import FathomError
 from fathom.run.store import open_run
 from fathom.text import tables
+from fathom.text.quoting import json_text
 from fathom.text.tables import Column, text
 from fathom.tune.model import history
 from fathom.tune.model.factors import MIB, Scale, canonical
@@ -126,7 +126,7 @@ def show(folders: Sequence[Path], run: Path | None, as_json: bool) -> int:
     """Prints it."""
     learnt = learn(folders, run)
     if as_json:
-        print(json.dumps(data(learnt), indent=1, ensure_ascii=False))
+        print(json_text(data(learnt)))
         return 0
     for one in learnt.histories:
         failed = sum(row.cost == float("inf") for row in one.rows)

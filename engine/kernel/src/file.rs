@@ -1,0 +1,92 @@
+//! `kernel.<instance>.fts` in the node's folder: what is in it is whole after each chunk, whatever becomes of us.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use fathom_stream::{ChunkWriter, Clock, Header, KernelEvent, chunk_flag};
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::KernelError;
+
+/// The format allows 1 MiB.
+const CHUNK_BYTES: usize = 256 << 10;
+
+pub struct EventFile {
+	path: PathBuf,
+	file: File,
+	instance: u64,
+	chunks: u64,
+	chunk: Option<ChunkWriter>,
+}
+
+pub fn clock() -> Clock {
+	let ns = |id| {
+		let time = clock_gettime(id);
+		time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+	};
+	let monotonic = ns(ClockId::Monotonic);
+	Clock { ticks: monotonic, monotonic, realtime: ns(ClockId::Realtime) }
+}
+
+impl EventFile {
+	pub fn create(folder: &Path) -> Result<EventFile, KernelError> {
+		let instance = clock().realtime ^ u64::from(std::process::id()) << 40;
+		let path = folder.join(format!("kernel.{instance:016x}.fts"));
+		let opened = OpenOptions::new().append(true).create_new(true).open(&path);
+		let file = opened.map_err(|error| KernelError::file(&path, &error))?;
+		Ok(EventFile { path, file, instance, chunks: 0, chunk: None })
+	}
+
+	pub fn event(&mut self, event: &KernelEvent) -> Result<(), KernelError> {
+		let writer = self.chunk();
+		writer.kernel(event);
+		if writer.committed() > CHUNK_BYTES {
+			self.seal(0)?;
+		}
+		Ok(())
+	}
+
+	/// For the run's log.
+	pub fn mark(&mut self, detail: &str, value: u64) {
+		let now = clock().ticks;
+		self.chunk().mark(now, b"kernel", detail.as_bytes(), value);
+	}
+
+	fn chunk(&mut self) -> &mut ChunkWriter {
+		let (instance, number) = (self.instance, self.chunks);
+		self.chunk.get_or_insert_with(|| {
+			let now = clock();
+			ChunkWriter::new(&Header {
+				stream: instance,
+				number,
+				instance,
+				pid: std::process::id(),
+				tid: std::process::id(),
+				begin: now,
+				first_tick: now.ticks,
+				clock: 1,
+				..Header::default()
+			})
+		})
+	}
+
+	/// What came since the last time.
+	pub fn flush(&mut self) -> Result<(), KernelError> {
+		if self.chunk.is_some() { self.seal(0) } else { Ok(()) }
+	}
+
+	pub fn finish(mut self) -> Result<(), KernelError> {
+		self.chunk();
+		self.seal(chunk_flag::LAST)
+	}
+
+	fn seal(&mut self, flags: u32) -> Result<(), KernelError> {
+		let Some(mut chunk) = self.chunk.take() else { return Ok(()) };
+		chunk.ends(&clock());
+		self.chunks += 1;
+		self.file
+			.write_all(&chunk.seal(flags))
+			.map_err(|error| KernelError::file(&self.path, &error))
+	}
+}

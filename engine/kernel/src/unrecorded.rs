@@ -1,0 +1,118 @@
+//! Programs that no library is in: which they are, and their calls as streams.
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use fathom_import::{Node, write};
+use fathom_strace::{Live, Program};
+
+use crate::KernelError;
+use crate::calls::{self, EXEC, FORK, Known, RECORDED, Told};
+
+/// What the log says of such a program.
+const LIMITS: &str = "recorded by the kernel: system calls only, no library above them; no inode, so a file is its name";
+/// Standard input, output and error.
+const FIRST_DESCRIPTORS: i64 = 3;
+
+pub struct Unrecorded<'n> {
+	live: Live<'n>,
+	known: HashMap<u32, Known>,
+	/// Who started the program.
+	parent: u32,
+	/// Between their fork and their exec they are still `fathom run`.
+	starting: HashSet<u32>,
+}
+
+/// `None`: it has ended, or may not be looked at; then its file is one of which nothing is known.
+fn link(process: u32, name: &str) -> Option<Vec<u8>> {
+	let path = fs::read_link(format!("/proc/{process}/{name}")).ok()?;
+	Some(path.into_os_string().into_encoded_bytes())
+}
+
+impl<'n> Unrecorded<'n> {
+	pub fn new(node: &'n Node, parent: u32) -> Unrecorded<'n> {
+		Unrecorded {
+			live: Live::new(node),
+			known: calls::known().collect(),
+			parent,
+			starting: HashSet::new(),
+		}
+	}
+
+	pub fn take(&mut self, told: &Told<'_>) {
+		match told.kind {
+			FORK => self.fork(told),
+			EXEC => self.exec(told),
+			RECORDED => self.live.forget(told.thread),
+			_ => self.call(told),
+		}
+	}
+
+	fn fork(&mut self, told: &Told<'_>) {
+		let [thread, process, same_files, same_directory, ..] = told.arguments;
+		let (thread, process) = (thread as u32, process as u32);
+		let of_its_own = process != told.process;
+		if told.process == self.parent || self.starting.contains(&told.process) {
+			self.starting.insert(process);
+			return;
+		}
+		let mut shares = vec!["clone("];
+		shares.extend((!of_its_own).then_some("CLONE_THREAD|"));
+		shares.extend((same_files != 0).then_some("CLONE_FILES|"));
+		shares.extend((same_directory != 0).then_some("CLONE_FS|"));
+		let text = shares.concat().into_bytes();
+		self.live.call(
+			told.thread,
+			(told.began, told.ended),
+			[text, b"0)".to_vec()].concat(),
+			i64::from(thread),
+		);
+	}
+
+	fn exec(&mut self, told: &Told<'_>) {
+		let (process, first) = (told.process, self.starting.remove(&told.process));
+		// The program has what `fathom run` has; of another it is looked up while it runs.
+		let of = if first { self.parent } else { process };
+		let open = |fd: i64| Some((fd, link(of, &format!("fd/{fd}"))?));
+		let program = Program {
+			parent: self.parent,
+			path: told.path.unwrap_or_default().to_vec(),
+			words: told.words(),
+			directory: link(of, "cwd"),
+			open: (0..FIRST_DESCRIPTORS).filter_map(open).collect(),
+		};
+		self.live.program(told.thread, told.began, program);
+	}
+
+	fn call(&mut self, told: &Told<'_>) {
+		let known = self.known.get(&told.number).filter(|_| !self.starting.contains(&told.process));
+		if let Some(known) = known {
+			self.live.call(told.thread, (told.began, told.ended), told.text(known), told.result);
+		}
+	}
+
+	/// Their streams, into the node's folder.
+	pub fn finish(self, folder: &Path) -> Result<(), KernelError> {
+		let images = self.live.finish(LIMITS);
+		let failed = |reason| KernelError::File { path: folder.display().to_string(), reason };
+		write(folder, &images.iter().collect::<Vec<_>>()).map_err(failed)
+	}
+}
+
+/// The node as its folder says, with the monotonic clock's zero.
+pub fn node_of(folder: &Path, monotonic: u64, realtime: u64) -> Result<Node, KernelError> {
+	let path = folder.join("node");
+	let text = fs::read_to_string(&path).map_err(|error| KernelError::file(&path, &error))?;
+	let of = |key: &str| {
+		let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+		line.unwrap_or_default().to_owned()
+	};
+	let run: PathBuf = folder.ancestors().nth(2).unwrap_or(folder).to_owned();
+	Ok(Node {
+		host: of("host"),
+		boot_id: of("boot_id"),
+		run: run.display().to_string(),
+		epoch: realtime.saturating_sub(monotonic),
+	})
+}

@@ -1,0 +1,150 @@
+//! One node's kernel, as long as a run lasts.
+
+use std::io::Read;
+use std::path::Path;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::event::{self, Scale};
+use crate::file::{EventFile, clock};
+use crate::programs::Programs;
+use crate::unrecorded::{self, Unrecorded};
+use crate::{KernelError, calls, rights};
+
+/// Between two looks into the ring, which would wake us for each event else; it has room for 230 thousand calls.
+const INTERVAL: Duration = Duration::from_millis(20);
+/// What may wait for the worker: 256 MiB.
+const BATCH_BYTES: usize = 64 << 10;
+const MOST_BATCHES: usize = 4096;
+/// What a kill of ours may cost.
+const FLUSH: Duration = Duration::from_millis(500);
+
+#[derive(Debug, Clone)]
+pub struct Settings {
+	/// Whose children are told of.
+	pub parent: u32,
+	/// System calls, too, of programs that no library is in.
+	pub calls: bool,
+}
+
+/// Standard input says the node's folder when the run begins, and is closed at its end. `say` gives a line to who
+/// started us: "loaded"; "ready", when they follow; at the end what was lost, if anything was, and "done".
+pub fn run(settings: &Settings, say: impl Fn(&str)) -> Result<(), KernelError> {
+	rights::check(settings.parent)?;
+	let mut programs = Programs::load(settings.calls)?;
+	say("loaded");
+	let (Some(folder), Some(library)) = (next_line(), next_line()) else { return Ok(()) };
+	let folder = Path::new(&folder);
+	let mut file = EventFile::create(folder)?;
+	let now = clock();
+	let node = unrecorded::node_of(folder, now.monotonic, now.realtime)?;
+	thread::scope(|scope| {
+		let (calls, told) = sync_channel(MOST_BATCHES);
+		let unrecorded = || Unrecorded::new(&node, settings.parent);
+		let worker = scope.spawn(move || work(unrecorded(), &told).finish(folder));
+		programs.know_library(library.as_bytes())?;
+		programs.follow_children(settings.parent)?;
+		say("ready");
+		follow(&mut programs, &mut file, &calls)?;
+		drop(calls);
+		let worked = worker.join();
+		worked.unwrap_or_else(|_| Err(KernelError::Refused("its worker panicked".to_owned())))
+	})?;
+	say_lost(&mut programs, &mut file, &say);
+	file.finish()?;
+	say("done");
+	Ok(())
+}
+
+fn say_lost(programs: &mut Programs, file: &mut EventFile, say: &impl Fn(&str)) {
+	for point in std::mem::take(&mut programs.absent) {
+		file.mark(&format!("this kernel does not tell of {point}"), 0);
+	}
+	let (events, processes) = programs.lost();
+	for (count, what) in [
+		(events, "events were lost: they came faster than they were written"),
+		(processes, "processes were not followed: there were too many"),
+	] {
+		if count > 0 {
+			file.mark(what, count);
+			say(&format!("{count} {what}"));
+		}
+	}
+}
+
+/// Calls, each after its length. They are read beside the ring, which must not fill up meanwhile.
+fn work<'n>(mut unrecorded: Unrecorded<'n>, batches: &Receiver<Vec<u8>>) -> Unrecorded<'n> {
+	for batch in batches {
+		let mut rest = &batch[..];
+		while let Some((length, after)) = rest.split_first_chunk() {
+			let (bytes, after) = after.split_at(u32::from_le_bytes(*length) as usize);
+			rest = after;
+			if let Some(told) = calls::read(bytes) {
+				unrecorded.take(&told);
+			}
+		}
+	}
+	unrecorded
+}
+
+/// `None`: there is no more.
+fn next_line() -> Option<String> {
+	let mut line = String::new();
+	std::io::stdin().read_line(&mut line).ok().filter(|&length| length > 0)?;
+	Some(line.trim_end_matches('\n').to_owned())
+}
+
+fn follow(
+	programs: &mut Programs,
+	file: &mut EventFile,
+	calls: &SyncSender<Vec<u8>>,
+) -> Result<(), KernelError> {
+	let scale = Scale::of_this_machine();
+	let mut flushed = Instant::now();
+	loop {
+		let over = closed(INTERVAL);
+		let mut batch = Vec::new();
+		while let Some(bytes) = programs.events.next() {
+			match event::read(&bytes, scale) {
+				Some(event) => file.event(&event)?,
+				None => {
+					batch.extend((bytes.len() as u32).to_le_bytes());
+					batch.extend_from_slice(&bytes);
+				}
+			}
+			if batch.len() >= BATCH_BYTES {
+				send(calls, std::mem::take(&mut batch));
+			}
+		}
+		send(calls, batch);
+		if over {
+			return Ok(());
+		}
+		if flushed.elapsed() >= FLUSH {
+			file.flush()?;
+			flushed = Instant::now();
+		}
+	}
+}
+
+/// Where the worker has ended, its outcome says why.
+fn send(calls: &SyncSender<Vec<u8>>, batch: Vec<u8>) {
+	if !batch.is_empty() {
+		let _ = calls.send(batch);
+	}
+}
+
+/// Was standard input closed within this time?
+fn closed(within: Duration) -> bool {
+	let mut input = std::io::stdin();
+	let within =
+		Timespec { tv_sec: within.as_secs() as i64, tv_nsec: i64::from(within.subsec_nanos()) };
+	let ready = {
+		let mut fds = [PollFd::new(&input, PollFlags::IN)];
+		poll(&mut fds, Some(&within)).is_ok() && !fds[0].revents().is_empty()
+	};
+	ready && matches!(input.read(&mut [0]), Ok(0) | Err(_))
+}

@@ -1,0 +1,96 @@
+-- What the kernel did for calls (`fathom run --kernel`, docs/kernel.md). Times in ns.
+
+-- The program's own reads, writes and syncs of system calls, a row each, on nodes whose kernel was watched. What a thread made the
+-- kernel do during a call is the call's. `missed`: bytes of a read that the page cache did not have; `ahead`: others that came into it
+-- meanwhile. `requests` to block devices, their `request_bytes`; `device_time`: during the call these were under way, or some of an
+-- earlier call of its thread that were then done; `queued`: sum of the waits before the device had them. `paused`: as a writer;
+-- `journal_time`: a journal of the file's device was committed. `origin` of the data: `cached`, `device`, `both`; null of syncs, and
+-- where nothing moved.
+create or replace macro kernel_calls() as table
+with call as materialized (
+	select
+		c.id, c.process, c.thread, c.layer, c.op, c.kind, c.file, c.start, c.start + c.duration as stop, c.duration, c.bytes, c.file_offset,
+		regexp_extract(f.key, ':(\d+:\d+)$', 1) as device
+	from calls as c join processes as p using (process) left join files as f using (file)
+	where is_system(c.layer) and c.kind in ('read', 'write', 'sync') and c.nested = 0 and not c.runtime
+		and p.node in (select node from kernel_events)
+),
+during as materialized (
+	select
+		c.id, e.event, e.start, least(e.stop, c.stop) as stop, e.bytes, e.queued, e.inode, e.device,
+		-- Where the offset is not known, as much as came may have been asked for.
+		if(
+			c.file_offset is null, least(e.bytes, c.bytes),
+			greatest(0, least(e.at + e.bytes, c.file_offset + c.bytes) - greatest(e.at, c.file_offset))
+		) as asked
+	from (select * from kernel_events where tid is not null) as e
+	asof join call as c on e.process = c.process and e.tid = c.thread and e.start >= c.start
+	where e.start <= c.stop
+),
+pages as (
+	select id, least(sum(asked), any_value(c.bytes)) as missed, sum(d.bytes) as came, max(split_part(d.device, ':', 1)) = '0' as remote
+	from during as d join call as c using (id)
+	where event = 'pages' and inode is not null
+	group by id
+),
+-- Those that the call asked for; and those of an earlier call that were done during this one: it may have waited for them.
+request as (
+	select id, event, start, stop, bytes, queued, true as its_own from during where event in ('read', 'write', 'flush', 'other')
+	union all
+	select c.id, e.event, c.start, e.stop, 0, 0, false
+	from (select * from kernel_events where event in ('read', 'write', 'flush', 'other') and tid is not null) as e
+	asof join call as c on e.process = c.process and e.tid = c.thread and e.stop >= c.start
+	where e.stop <= c.stop and e.start < c.start
+),
+apart as (
+	select
+		*, greatest(0, stop - greatest(start, coalesce(max(stop) over (partition by id order by start rows between unbounded preceding and 1 preceding), 0)))
+			as alone
+	from request
+),
+requests as (
+	select
+		id, count(*) filter (its_own) as requests, sum(bytes) as request_bytes, sum(alone) as device_time, sum(queued) as queued,
+		coalesce(sum(bytes) filter (event = 'read'), 0) as read, coalesce(sum(bytes) filter (event = 'write'), 0) as written,
+		bool_or(event = 'read' and not its_own) as awaited
+	from apart
+	group by id
+),
+paused as (
+	select id, sum(stop - start) as paused from during where event = 'throttled' group by id
+),
+journal as (
+	-- A fast commit that cannot be one has a whole one inside.
+	select c.id, least(sum(least(e.stop, c.stop) - greatest(e.start, c.start)), any_value(c.duration)) as journal_time
+	from call as c join kernel_events as e on e.event = 'commit' and e.device = c.device and e.start < c.stop and e.stop > c.start
+	where c.kind = 'sync'
+	group by c.id
+)
+select
+	c.id as call, c.process, c.thread, c.layer, c.op, c.kind, c.file, c.start, c.duration, c.bytes,
+	case
+		when c.kind = 'sync' or coalesce(c.bytes, 0) <= 0 then null
+		when c.kind = 'write' and coalesce(r.written, 0) = 0 then 'cached'
+		when c.kind = 'write' then if(r.written >= c.bytes, 'device', 'both')
+		-- Past the page cache: O_DIRECT.
+		when coalesce(p.came, 0) = 0 and coalesce(r.read, 0) > 0 then if(r.read >= c.bytes, 'device', 'both')
+		-- Pages of a hole come from no device; those of a network's file system from no block device.
+		when coalesce(p.missed, 0) = 0 or coalesce(r.read, 0) = 0 and not p.remote then if(coalesce(r.awaited, false), 'both', 'cached')
+		when p.missed >= c.bytes then 'device'
+		else 'both'
+	end as origin,
+	if(c.kind = 'read', coalesce(p.missed, 0), null)::bigint as missed, (coalesce(p.came, 0) - coalesce(p.missed, 0))::bigint as ahead,
+	coalesce(r.requests, 0) as requests, coalesce(r.request_bytes, 0)::bigint as request_bytes, coalesce(r.device_time, 0)::bigint as device_time,
+	coalesce(r.queued, 0)::bigint as queued, coalesce(w.paused, 0)::bigint as paused, coalesce(j.journal_time, 0)::bigint as journal_time
+from call as c
+left join pages as p using (id) left join requests as r using (id) left join paused as w using (id) left join journal as j using (id);
+
+-- Reads, writes and syncs by where their data were, the most time first: sums of kernel_calls().
+create or replace macro kernel_origins() as table
+select
+	op, layer, origin, count(*) as calls, sum(bytes)::bigint as bytes, sum(duration)::bigint as time, sum(missed)::bigint as missed,
+	sum(ahead)::bigint as ahead, sum(requests)::bigint as requests, sum(device_time)::bigint as device, sum(queued)::bigint as queued,
+	sum(paused)::bigint as paused, sum(journal_time)::bigint as journal
+from kernel_calls()
+group by op, layer, origin
+order by time desc, op, origin;
