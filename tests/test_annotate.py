@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from fathom.webapi import answers
+from fathom.webapi.answers.session import Runs
 from harness import paths
 from test_check import COLUMNS, SUMS, UNMENDED_LINE, columns, fathom, record
 
@@ -34,6 +36,18 @@ def test_each_line_has_its_calls_and_bytes_beside_its_text(saved: Path) -> None:
         assert at[number][CALLS].strip() == str(times), at[number]
     assert "3.22 KiB" in next(row for row in out if "os.pwrite" in row)
     assert (saved.parent / "save.py").read_bytes() == before
+
+
+def test_the_page_has_the_same_beside_the_source_of_a_call(saved: Path) -> None:
+    runs = Runs([saved.with_suffix(".fathom")])
+    (call,) = runs.all["run"].run.sql("select min(id) as id from calls where op = 'pwrite'")["id"]
+    source = answers.ask(runs, "call", {"run": "run", "call": str(call)})["source"]
+    beside = {words.strip(): amounts for _, words, amounts in source["text"]}
+    assert {words for words, amounts in beside.items() if amounts} == {
+        line.strip() for line in OWN.splitlines() if "os." in line or "import" in line
+    }
+    (_, size, calls) = next(amounts for words, amounts in beside.items() if "os.pwrite" in words)
+    assert (size, calls) == (3300, 33)
 
 
 def test_a_finding_is_at_its_line(tmp_path: Path) -> None:

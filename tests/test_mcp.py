@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from harness import paths
+from harness import mistakes, needs, paths, runner
 from mcp import Client, StdioServerParameters
 from test_check import COLUMNS, UNMENDED_LINE, columns, record
 
@@ -39,13 +40,16 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def asked(
-    folder: Path, *questions: tuple[str, dict[str, Any]], options: tuple[str, ...] = ()
+    folder: Path,
+    *questions: tuple[str, dict[str, Any]],
+    options: tuple[str, ...] = (),
+    environment: dict[str, str] | None = None,
 ) -> list[Any]:
     """The answers; of a refusal its text."""
 
     async def ask() -> list[Any]:
         server = StdioServerParameters(
-            command=str(paths.FATHOM), args=["mcp", str(folder), *options]
+            command=str(paths.FATHOM), args=["mcp", str(folder), *options], env=environment
         )
         async with Client(server) as client:
             answers = [await client.call_tool(name, given) for name, given in questions]
@@ -157,6 +161,24 @@ def test_programs_are_started_where_the_user_allows_it(tmp_path: Path) -> None:
     )
     assert done["exit_status"] == 0 and found["answers"]["operation"]["calls"] > 0
     assert "is no name" in outside
+
+
+@pytest.mark.full
+def test_a_finding_is_tried(tmp_path: Path) -> None:
+    """Where the user allows it: the program runs with and without the finding's setting."""
+    pair = mistakes.load(mistakes.FOLDER / "read-modify-write.toml")
+    needs.require(needs.of_mpi(pair.mpi))
+    guilty = pair.guilty.replace("{tmp}", "{out}")
+    command = [str(word) for word in mistakes.command(pair, guilty, traced=True)]
+    own = {**os.environ, **runner.STACK_ENV, **mistakes.environment(pair, tmp_path)}
+    question = ("try_finding", {"finding": "read-modify-write", "command": command})
+    unknown = ("try_finding", {"finding": "few-aggregators", "command": command})
+    tried, refused = asked(
+        tmp_path, question, unknown, options=("--allow-running",), environment=own
+    )
+    assert tried["exit_status"] == 0, tried
+    assert "romio_ds_write" in "\n".join(tried["output"])
+    assert refused["exit_status"] == 2 and "none of this run's findings" in refused["output"][-1]
 
 
 def test_what_who_uses_it_relies_on(runs: Path) -> None:

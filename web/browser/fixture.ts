@@ -226,7 +226,7 @@ export const call = {
 			["posix", 0.9 * SECOND],
 		],
 	},
-	source: { path: "/home/u/app.c", line: 120, text: [[119, "for (;;)"], [120, "\tpwrite(fd, b, n, <o>);"], [121, "}"]] },
+	source: { path: "/home/u/app.c", line: 120, text: [[119, "for (;;)", null], [120, "\tpwrite(fd, b, n, <o>);", [1.5e9, 4096, 12]], [121, "}", null]] },
 };
 
 export const tree = table(

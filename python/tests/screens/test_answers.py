@@ -332,7 +332,7 @@ def test_source_lines_of_programs_only(tmp_path: Path) -> None:
     )
     runs = Runs([path])
     sources = [screens.ask(runs, "source", {"run": "r", "site": str(n)}) for n in range(len(named))]
-    assert sources[0]["text"][0] == [12, "int main;"] and sources[0]["line"] == 20
+    assert sources[0]["text"][0] == [12, "int main;", None] and sources[0]["line"] == 20
     assert sources[1:] == [None] * (len(named) - 1)
 
 

@@ -237,7 +237,8 @@ export interface CallAnswer {
 export interface SourceLines {
 	path: string;
 	line: number;
-	text: [number, string][];
+	/** Number and text of each line, and ns, bytes and calls of its I/O; null: it does none. */
+	text: [number, string, [number, number, number] | null][];
 }
 
 /** Column of a table by name: -1 is an answer of another version, and is said. */

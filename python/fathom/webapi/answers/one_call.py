@@ -310,7 +310,7 @@ def _hints(view: View, rows: Iterable[Row]) -> Callable[[Row], list[Row]]:
 def _source(view: View, site: Row | None) -> Row | None:
     if not site:
         return None
-    return view.once(("source", site["site"]), lambda: around(site["source"], site["line"]))
+    return view.once(("source", site["site"]), lambda: around(view, site["source"], site["line"]))
 
 
 NONE = "this run has no such call; slowest lists some"

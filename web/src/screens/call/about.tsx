@@ -1,8 +1,8 @@
-/** What is known of the call itself: where it stands, its values, links, its collective, its line of source. */
+/** What is known of the call itself: where it stands, its values, links, its collective. */
 import type { JSX } from "preact";
 import { format, size, time } from "../../draw/units";
 import { DataTable } from "../../parts/table";
-import type { Call, CallAnswer, Link, SourceLines } from "../../source";
+import type { Call, CallAnswer, Link } from "../../source";
 import { address } from "../../state/state";
 import { callTable, details, idOf, known, siteOf, unitOf } from "./query";
 import { focus } from "./screen";
@@ -134,24 +134,6 @@ export function Collective({ collective, lane }: { collective: CallAnswer["colle
 				They began within {time(Math.max(...starts) - Math.min(...starts))} of each other{last && `; the last was ${lane(Number(last["lane"] ?? 0))}`}.
 			</p>
 			<DataTable table={callTable(members, MEMBER)} caption="Members of the collective" name="collective" what="calls" page={10} onOpen={(row) => focus(String(row[0]))} />
-		</section>
-	);
-}
-
-export function Source({ source }: { source: SourceLines | null }): JSX.Element | null {
-	if (!source) return null;
-	return (
-		<section aria-labelledby="source">
-			<h2 id="source">
-				{source.path}:{source.line}
-			</h2>
-			<pre class="source" tabIndex={0} role="region" aria-label="Source">
-				{source.text.map(([number, line]) => (
-					<code key={number} class={number === source.line ? "here" : ""}>
-						{`${String(number).padStart(5)}  ${line.replaceAll("\t", "    ")}\n`}
-					</code>
-				))}
-			</pre>
 		</section>
 	);
 }

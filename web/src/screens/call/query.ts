@@ -1,5 +1,6 @@
 /** One call and all below it, from the flat table of `tree`. */
-import { column, type Bundle, type Call, type Cell, type Column, type Table, type Unit } from "../../source";
+import { count, size, time } from "../../draw/units";
+import { column, type Bundle, type Call, type Cell, type Column, type Finding, type SourceLines, type Table, type Unit } from "../../source";
 
 export interface Node {
 	/** Of a bundle: its longest call. */
@@ -133,6 +134,22 @@ export function siteOf(call: Call): string {
 	if (!site || typeof site !== "object") return "";
 	const line = site["source"] ? `${site["source"]}:${site["line"] ?? "?"}` : String(site["module"] ?? "");
 	return `${site["function"] ?? "?"}, ${line}`;
+}
+
+/** Heads the columns of `margin`. */
+export const MARGIN = "     time       bytes      calls";
+
+/** What I/O a line does, or as much room. */
+export function margin(amounts: SourceLines["text"][number][2]): string {
+	if (!amounts) return " ".repeat(MARGIN.length);
+	const [ns, bytes, calls] = amounts;
+	return `${time(ns).padStart(9)}  ${size(bytes).padStart(10)}  ${count(calls).padStart(9)}`;
+}
+
+/** Those that name a line; they say PATH:LINE FUNCTION. */
+export function findingsAt(findings: Finding[], path: string, line: number): Finding[] {
+	const place = `${path}:${line}`;
+	return findings.filter(({ sites }) => sites.some((site) => site === place || site.startsWith(`${place} `)));
 }
 
 function textOf(value: unknown): string {

@@ -2,9 +2,9 @@ import { describe, expect, test } from "vitest";
 import { call, SLOW, tree } from "../../../browser/fixture";
 import { SvgInk } from "../../draw/ink";
 import { palettes } from "../../draw/theme";
-import type { Table } from "../../source";
+import type { Finding, Table } from "../../source";
 import { icicleHeight, nodeUnder, paintIcicle, paintWaterfall, waterfallHeight } from "./paint";
-import { details, differences, flat, outermost, rowsOf, siteOf, step, treeOf } from "./query";
+import { MARGIN, details, differences, findingsAt, flat, margin, outermost, rowsOf, siteOf, step, treeOf } from "./query";
 
 const root = treeOf(tree)!;
 
@@ -75,6 +75,16 @@ test("arguments, hints and the place in the program are shown, each once", () =>
 	expect(siteOf(answer)).toBe("by_view, form.c:54");
 	expect(details({}, "args")).toEqual([]);
 	expect(siteOf({ site: null })).toBe("");
+});
+
+test("beside a source line stand its I/O and the findings that name it", () => {
+	expect(margin([1_500_000, 4096, 12])).toBe("   1.5 ms       4 KiB         12");
+	expect(margin([0, 0, 1_234_567])).toHaveLength(MARGIN.length);
+	expect(margin(null).trim()).toBe("");
+	const finding = (name: string, ...sites: string[]): Finding => ({ name, sites }) as never;
+	const all = [finding("a", "/src/a.c:7 save"), finding("b", "/src/a.c:71 save", "/src/a.c:7"), finding("c", "/src/aa.c:7 save")];
+	expect(findingsAt(all, "/src/a.c", 7).map((one) => one.name)).toEqual(["a", "b"]);
+	expect(findingsAt(all, "a.c", 7)).toEqual([]);
 });
 
 test("a call that is below another and linked with it as well is drawn once", () => {

@@ -8,9 +8,10 @@ import { bindKeys } from "../../state/keys";
 import { useLaneNames } from "../../state/lanes";
 import { currentRun } from "../../state/runs";
 import { change, given, scope } from "../../state/state";
-import { About, Collective, Links, Source } from "./about";
+import { About, Collective, Links } from "./about";
 import { idOf, outermost } from "./query";
 import { Siblings } from "./siblings";
+import { Source } from "./source";
 import { Unfolded } from "./unfolded";
 
 /** The focus; without one the longest calls, to choose from. */
@@ -68,7 +69,7 @@ function Explorer({ answer, of }: { answer: CallAnswer; of: Run }): JSX.Element 
 			</Shown>
 			<Links links={answer.links} lane={lane} />
 			<Collective collective={answer.collective} lane={lane} />
-			<Source source={answer.source} />
+			{answer.source && <Source source={answer.source} run={run} />}
 		</>
 	);
 }
