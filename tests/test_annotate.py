@@ -14,20 +14,19 @@ from test_check import COLUMNS, SUMS, UNMENDED_LINE, columns, fathom, record
 
 #: Columns of a row.
 CALLS, NUMBER = slice(19, 28), slice(30, 34)
-OWN = SUMS.replace('with fathom.region("save"):', "if True:")
 
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("saved")
-    (folder / "save.py").write_text(OWN)
+    (folder / "save.py").write_text(SUMS)
     return record(folder, "run", sys.executable, "save.py")
 
 
 def test_each_line_has_its_calls_and_bytes_beside_its_text(saved: Path) -> None:
     before = (saved.parent / "save.py").read_bytes()
     out = fathom(saved.parent, "annotate", saved, "--file", "save.py").stdout.splitlines()
-    text = OWN.splitlines()
+    text = SUMS.splitlines()
     at = {int(row[NUMBER]): row for row in out if row[NUMBER].strip().isdigit()}
     assert all(at[number].endswith(line) for number, line in enumerate(text, 1))
     calls = {"os.open(f": 3, "os.pwrite": 33, "os.fsync": 3, "os.write(log": 1}
@@ -44,7 +43,7 @@ def test_the_page_has_the_same_beside_the_source_of_a_call(saved: Path) -> None:
     source = answers.ask(runs, "call", {"run": "run", "call": str(call)})["source"]
     beside = {words.strip(): amounts for _, words, amounts in source["text"]}
     assert {words for words, amounts in beside.items() if amounts} == {
-        line.strip() for line in OWN.splitlines() if "os." in line or "import" in line
+        line.strip() for line in SUMS.splitlines() if "os." in line or "import" in line
     }
     (_, size, calls) = next(amounts for words, amounts in beside.items() if "os.pwrite" in words)
     assert (size, calls) == (3300, 33)
@@ -77,7 +76,7 @@ def test_a_finding_is_at_its_line(tmp_path: Path) -> None:
 def test_a_source_that_is_gone_or_wrong(saved: Path, tmp_path: Path) -> None:
     done = fathom(saved.parent, "annotate", saved, "--file", "savee.py")
     assert done.returncode == 2 and "is it 'save.py'?" in done.stderr
-    (tmp_path / "save.py").write_text(OWN)
+    (tmp_path / "save.py").write_text(SUMS)
     run = record(tmp_path, "run", sys.executable, "save.py")
     (tmp_path / "save.py").unlink()
     out = fathom(tmp_path, "annotate", run, "--file", "save.py").stdout

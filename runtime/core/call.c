@@ -70,6 +70,7 @@ static void drop_open(struct thread *t, uint32_t depth, uint64_t now)
 				  now);
 		atomic_store_explicit(&t->page->depth, t->depth, memory_order_relaxed);
 	}
+	forget_regions_around(t);
 }
 
 /* Does a jump to `stack` leave the call of this frame? On one stack older frames lie higher; a handler's own
@@ -244,7 +245,7 @@ static void enter_with_row(struct thread *t, struct call *c, const struct decisi
 			   int64_t offset, const void *frame, const void *site)
 {
 	const uint32_t object = c->object,
-		       where = t->depth ? 0 : site_of(t, op_of(c->op), frame, site);
+		       where = is_own(t) ? site_of(t, op_of(c->op), frame, site) : 0;
 
 	if (t->uncut >> op_of(c->op)->layer & 1)
 		counters_cut(t);

@@ -31,6 +31,12 @@ static inline void set_depth(struct thread *t, uint32_t depth)
 	atomic_store_explicit(&t->page->depth, depth, memory_order_relaxed);
 }
 
+/* Does the program itself make the call that begins now? Then nothing is open but its regions. */
+static inline bool is_own(const struct thread *t)
+{
+	return t->depth == t->regions_around;
+}
+
 _Static_assert(offsetof(struct call, object) == offsetof(struct call, op) + 4, "stored as one");
 
 static inline void begin(struct call *c, uint32_t op, uint32_t object)
@@ -82,10 +88,9 @@ call_enter_fast(struct call *c, uint32_t op, uint8_t layer, uint32_t object, int
 	if (unlikely(~gate_now() & (1ull << layer | LEVEL_CALL)) ||
 	    unlikely(!t || t->ready != READY || object & OBJECT_LEFT_OUT))
 		return call_enter_slowly(c, op, object, size, offset, frame, site);
-	if (t->depth) {
-		if (unlikely(!nests(t, op, frame)))
-			return call_enter_slowly(c, op, object, size, offset, frame, site);
-	} else {
+	if (t->depth && unlikely(!nests(t, op, frame)))
+		return call_enter_slowly(c, op, object, size, offset, frame, site);
+	if (is_own(t)) {
 		e = &t->site[(uintptr_t)site / 4 % SITES];
 		if (unlikely(e->address != site || entry_site.slot))
 			return call_enter_slowly(c, op, object, size, offset, frame, site);

@@ -53,7 +53,7 @@ static void learn_usual(struct thread *t, const struct call *c, int fd, const vo
 	uint64_t gate = gate_now();
 
 	if (!object || !c->object || c->object & OBJECT_LEFT_OUT || in_use(t, u) ||
-	    (!c->depth && (e->address != site || entry_site.slot)) ||
+	    (is_own(t) && (e->address != site || entry_site.slot)) ||
 	    ~gate & (1ull << op_of(c->op)->layer | LEVEL_CALL))
 		return;
 	if (t->user[u->slot] == u) /* no pattern predicts what is replaced */
@@ -64,8 +64,9 @@ static void learn_usual(struct thread *t, const struct call *c, int fd, const vo
 		.object = object,
 		.who = pattern_who(c),
 		.fd = fd,
-		.site = c->depth ? 0 : e->site,
-		.depth = c->depth,
+		.site = is_own(t) ? e->site : 0,
+		.depth = t->depth,
+		.regions_around = t->regions_around,
 	};
 	link_pattern(t, u);
 }

@@ -45,6 +45,14 @@ static inline bool differs(const struct usual *u, uint32_t op, int fd, const voi
 	       unlikely(u->gate != gate_now());
 }
 
+/* Than where it was learnt, or a Fortran entry may know its site. */
+static inline bool stands_elsewhere(struct hot_call h)
+{
+	return h.usual->depth != h.thread->depth ||
+	       h.usual->regions_around != h.thread->regions_around ||
+	       (h.usual->site && entry_site.slot);
+}
+
 /* A buffer that is not aligned is not usual: the general way tells of it.
  * A usual call's thread is not ready until hot_enter is done: no signal handler changes what was found. */
 static inline __attribute__((always_inline)) struct hot_call
@@ -62,7 +70,7 @@ hot_find(uint32_t op, int fd, uintptr_t buffer, const void *frame, const void *s
 	h.thread->ready = NOT_READY;
 	barrier();
 	if (unlikely(differs(h.usual, op, fd, site)) ||
-	    unlikely(inside ? h.usual->depth != h.thread->depth || !nests(h.thread, op, frame)
+	    unlikely(inside ? stands_elsewhere(h) || !nests(h.thread, op, frame)
 			    : entry_site.slot != NULL)) {
 		release(h.thread);
 		return no;
@@ -70,13 +78,14 @@ hot_find(uint32_t op, int fd, uintptr_t buffer, const void *frame, const void *s
 	return h;
 }
 
-/* Depth and readiness are one store. */
-static inline void release_at_depth(struct thread *t, struct thread_page *page, uint32_t depth)
+/* Depth, the regions around and readiness are one store. */
+static inline void release_at_depth(struct thread *t, struct thread_page *page, uint32_t depth,
+				    uint32_t regions_around)
 {
 	barrier();
 	atomic_store_explicit(&page->depth, depth, memory_order_relaxed);
 	barrier();
-	t->state = t->when_ready + (depth << 8);
+	t->state = t->when_ready + (depth << 8) + (regions_around << 16);
 }
 
 static inline __attribute__((always_inline)) void
@@ -93,7 +102,7 @@ hot_enter(struct hot_call h, int64_t size, int64_t offset, const void *frame, bo
 	o->offset = offset;
 	o->site = h.usual->site;
 	o->began = ticks_raw();
-	release_at_depth(h.thread, page, depth + 1);
+	release_at_depth(h.thread, page, depth + 1, inside ? h.usual->regions_around : 0);
 }
 
 /* In a pattern with a user the sizes stay, and no call fails: link_pattern sees to that. */
@@ -127,7 +136,7 @@ static inline __attribute__((always_inline)) int64_t hot_leave(struct hot_call h
 		     !hot_as_predicted(u->pattern, o->size, at ? *at : o->offset, bytes)))
 		return hot_leave_slowly(h, at, bytes, frame, ended);
 	put_usual_row(t, (uint8_t)u->slot, o->began, ended);
-	release_at_depth(t, page, depth);
+	release_at_depth(t, page, depth, inside ? u->regions_around : 0);
 	return bytes;
 }
 

@@ -360,7 +360,7 @@ static void end_stream(struct thread *t)
 	for (uint32_t depth = t->depth; depth > 0; depth--)
 		stream_unfinished(t, &t->page->open[depth - 1], depth - 1, UNFINISHED_THREAD_ENDED,
 				  ticks());
-	t->depth = 0;
+	t->depth = t->regions_around = 0;
 	if (!t->full) /* a full one's stay in the ring */
 		counters_write(t);
 	mask = process_lock();
@@ -497,7 +497,7 @@ static void thread_renew(struct thread *t)
 	t->broken = 0;
 	t->page->tid = t->tid;
 	t->number = t->next_seq = 0;
-	t->depth = 0;
+	t->depth = t->regions_around = 0;
 	atomic_store(&t->page->depth, 0);
 	t->counting = t->full;
 	t->around = (struct around){0};

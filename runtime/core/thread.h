@@ -73,8 +73,8 @@ struct usual {
 	int fd;
 	uint32_t site;
 	struct pattern *pattern;
-	uint64_t slot;  /* of the pattern */
-	uint64_t depth; /* calls around it */
+	uint64_t slot;                  /* of the pattern */
+	uint32_t depth, regions_around; /* of the thread when it begins */
 };
 _Static_assert(sizeof(struct usual) == 64, "a cache line");
 
@@ -108,8 +108,9 @@ struct thread {
 		struct {
 			uint8_t ready; /* NOT_READY, READY…; one look tells the usual case from all others */
 			uint8_t depth; /* recorded calls that are open */
+			uint8_t regions_around; /* of these, the regions with nothing but regions around them */
 		};
-		uint32_t state; /* both, in one load or store */
+		uint32_t state; /* all, in one load or store */
 	};
 	uint8_t when_ready;  /* READY, READY_COUNTS, READY_SLOWLY: what `ready` goes back to */
 	uint8_t counts;      /* the last calls had no rows */
@@ -202,8 +203,16 @@ void threads_slow(void);           /* none goes the straight way any more; lock 
 struct thread *thread_claim(void); /* the calling thread's, marked not ready; NULL: none */
 void thread_release(struct thread *t);
 void around_set(struct thread *t, struct around around); /* t is claimed */
-void thread_end(void *thread);                           /* key destructor */
-void thread_say_losses(struct thread *t);                /* what nothing else tells of */
+
+/* Those that are no longer open. */
+static inline void forget_regions_around(struct thread *t)
+{
+	if (t->regions_around > t->depth)
+		t->regions_around = t->depth;
+}
+
+void thread_end(void *thread);            /* key destructor */
+void thread_say_losses(struct thread *t); /* what nothing else tells of */
 struct thread *thread_make(struct thread *main,
 			   bool is_vfork); /* begins a stream; NULL: no memory */
 /* All that is committed, into the file; peak: memory of the process, 0: another tells. Lock held. */

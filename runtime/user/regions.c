@@ -54,6 +54,16 @@ static bool enter(struct call *c, const char *name, const struct fathom_with *wi
 	return true;
 }
 
+/* What the thread calls from here on lies in it. */
+static void open_region(struct call *c)
+{
+	struct thread *t = c->thread;
+
+	call_outlives_frame(c);
+	if (c->seq != ~0ull && c->depth == t->regions_around)
+		t->regions_around++;
+}
+
 /* The first of a thread, or of a fork's child: there is nowhere to put it before it is entered. */
 static void begin_first(const char *name, const struct fathom_with *with, const void *frame,
 			const void *site)
@@ -62,7 +72,7 @@ static void begin_first(const char *name, const struct fathom_with *with, const 
 
 	if (!enter(&c, name, with, frame, site))
 		return;
-	call_outlives_frame(&c);
+	open_region(&c);
 	c.thread->regions.call[0] = c;
 	c.thread->regions.depth = 1;
 }
@@ -88,7 +98,7 @@ static void begin(const char *name, const struct fathom_with *with)
 	c->seq = ~0ull;
 	barrier();
 	if (enter(c, name, with, frame, site)) {
-		call_outlives_frame(c);
+		open_region(c);
 		return;
 	}
 	r->depth--;
@@ -141,6 +151,7 @@ static void end(const char *name)
 			call_leave(&r->call[r->depth], ended);
 	if (at) {
 		call_leave(&r->call[at - 1], ended);
+		forget_regions_around(t);
 		r->depth = at - 1;
 	}
 }

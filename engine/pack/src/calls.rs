@@ -355,8 +355,7 @@ impl Writing<'_, '_, '_> {
 			call.file = file.unwrap_or(0);
 			call.valid |= has::OBJECT | if file.is_some() { has::FILE } else { 0 };
 		}
-		if row.depth == 0
-			&& row.site != 0
+		if row.site != 0
 			&& let Some(site) = maps.sites.get(row.site)
 		{
 			call.site = site;

@@ -1,7 +1,7 @@
 -- The program's own I/O: calls that no other recorded call holds but a region or a wait for threads. Their times never count twice.
 
 -- Rows of `calls` that are the program's own I/O. Of those inside regions, `region` is the innermost's name, `regions` are all,
--- outermost first, and `site` is where the outermost one began. has_regions: there are any; has_talk: there are sockets and
+-- outermost first, and `site` is where the outermost one began if the call's own is not known. has_regions: there are any; has_talk: there are sockets and
 -- pipes, which are left out. Where there are none, looking for them costs nothing. Times in ns.
 create or replace macro own_calls(has_regions := true, has_talk := true) as table
 with recursive talk as (
@@ -20,7 +20,7 @@ from calls as c
 where depth = 0 and (not has_talk or file is null or file not in (from talk)) and is_own_layer(c.layer, c.kind)
 union all
 select c.id, c.process, c.stream, c.rank, c.call, c.layer, c.op, c.kind, c.file, c.start, c.duration, c.nested, c.size, c.bytes, c.error,
-	region.site, c.collective, false, region.region, region.regions
+	coalesce(c.site, region.site), c.collective, false, region.region, region.regions
 from calls as c join region on c.parent = region.id
 where has_regions and (not has_talk or c.file is null or c.file not in (from talk)) and is_own_layer(c.layer, c.kind);
 
