@@ -33,7 +33,8 @@ def unknown(what: str, word: str, known: Iterable[str], lists: str = "") -> str:
     begin = f"{what} '{printable(word)}'"
     if like:
         return f"{begin}; is it '{like[0]}'? {lists}".rstrip()
-    return f"{begin}; {lists or 'there are ' + ', '.join(names)}"
+    there = f"there are {', '.join(names)}" if names else "there are none"
+    return f"{begin}; {lists or there}"
 
 
 class FathomError(Exception):

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fathom.analysis import Remembered, Source, landscape, pairing, part, summary
+from fathom.analysis import Remembered, Source, landscape, own, pairing, part, summary
 from fathom.analysis.own import has_ranks
 from fathom.run import database
 from fathom.run.database import added
@@ -117,6 +117,20 @@ def functions(a: Side, b: Side) -> pa.Table:
     return _joined(
         first, second, ["op", "layer", "caller"], ["calls", "errors", "bytes", "seconds"]
     )
+
+
+def _line_rows(source: Source) -> pa.Table:
+    return database.over(
+        "select source || ':' || line as line, op, calls, bytes, time / 1e9 as seconds"
+        " from lines where line is not null",
+        lines=own.lines(source),
+    )
+
+
+def lines(a: Side, b: Side) -> pa.Table:
+    """line (FILE:LINE, of the program's own calls that are in full); op; calls; bytes; seconds."""
+    first, second = (_line_rows(side.source) for side in (a, b))
+    return _joined(first, second, ["line", "op"], ["calls", "bytes", "seconds"])
 
 
 def files(a: Side, b: Side) -> pa.Table:
@@ -336,6 +350,7 @@ def slower(table: pa.Table, percent: float) -> list[str]:
 BY = {
     "layer": layers,
     "function": functions,
+    "line": lines,
     "rank": ranks,
     "file": files,
     "configuration": configuration,

@@ -10,11 +10,12 @@ import json
 import re
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
@@ -32,6 +33,7 @@ from fathom.errors import FathomError, UsageError, printable, unknown
 from fathom.pages import findings as findings_words
 from fathom.pages import on_store as elsewhere
 from fathom.pages import page
+from fathom.run import macros
 from fathom.run.confined import Process, Question
 from fathom.run.paths import native_command
 from fathom.run.store import as_json, open_as
@@ -53,8 +55,22 @@ OF_STATEMENT, OF_ANSWER = 1024, 16
 TOP, AROUND = 10, 6
 #: Of a program that is started: a name, seconds, and the last lines of its output.
 NAME, RUN_SECONDS, LINES = re.compile(r"[A-Za-z0-9_][\w.-]*", re.ASCII), 600, 60
-#: Letters of one text out of a run.
-LONGEST = 2000
+#: Letters of one text out of a run; figures of a number that was measured.
+LONGEST, FIGURES = 2000, 5
+#: Of calls by id: themselves, the longest first; and what was called for each, all layers down.
+EXAMPLES = """
+    select id, rank, process, layer, op, path, start, duration, size, bytes, file_offset
+    from calls_with_places() where list_contains($calls, id) order by duration desc"""
+BELOW = """
+    with recursive under as (
+        select id as example, id, layer, op, bytes, duration from calls where list_contains($calls, id)
+        union all
+        select u.example, c.id, c.layer, c.op, c.bytes, c.duration from under as u join calls as c on c.parent = u.id
+    )
+    select
+        example, layer, op, count(*) as calls, sum(bytes)::bigint as bytes, min(bytes) as smallest,
+        max(bytes) as largest, sum(duration)::bigint as duration
+    from under where id <> example group by all order by example, duration desc"""
 
 
 def quoted(value: Any) -> Any:
@@ -66,6 +82,21 @@ def quoted(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [quoted(one) for one in value]
     return value
+
+
+T = TypeVar("T")
+
+
+def brief(value: T) -> T:
+    """The same with FIGURES figures of each float."""
+    short: Any = value
+    if isinstance(value, float):
+        short = float(f"{value:.{FIGURES}g}")
+    elif isinstance(value, dict):
+        short = {key: brief(one) for key, one in value.items()}
+    elif isinstance(value, list | tuple):
+        short = [brief(one) for one in value]
+    return cast(T, short)
 
 
 class Runs:
@@ -141,27 +172,38 @@ class Tools:
         return {"runs": [_run(self._runs, path) for path in self._runs.paths()]}
 
     def account(self, run: str) -> Answer:
-        """Where a run's time went: run time, I/O by cause, the first questions answered, the busiest source lines.
-        `numbers` gives each value's unit and the table or macro of SQL that it is from."""
+        """Where a run's time went. `says`: the first questions answered in words; then the numbers: run time, I/O by
+        cause, source lines. `units`: of each number, by its place, its unit and the table or macro of SQL it is from.
+        """
         content = explain.content(page.of_run(self._runs.open(run)), TOP)
-        content["findings"] = None  # the tool `findings` has them
-        numbers = [vars(one) for one in explain.numbers(content)]
-        return content | {"numbers": numbers}
+        del content["findings"]  # the tool `findings` has them
+        content["answers"]["when"].pop("parts")  # of a picture
+        units = {
+            re.sub(r"\[[^]]*\]", "[]", one.name): f"{one.unit}; from {one.source}"
+            for one in explain.numbers(content)
+        }
+        says = {"says": content["answers"].pop("says")}
+        return says | brief(content) | {"units": units}
 
     def findings(self, run: str) -> Answer:
-        """What loses time in a run, the most seconds of run time first, with what to do, how sure that is (0 to 1),
-        how the seconds are estimated, and the source lines (FILE:LINE FUNCTION)."""
+        """What loses time in a run, the most seconds of run time first: what to do (`advice`), how sure that is
+        (`sure`, 0 to 1), source lines (FILE:LINE FUNCTION). Where `knob` is set, `try_finding` can prove it."""
         opened = self._runs.open(run)
-        concluded = conclusions.find(opened, findings.rules()).conclusions[:TOP]
+        found = conclusions.find(opened, findings.rules())
+        listed = findings_words.listed(opened, opened.manifest, found.conclusions[:TOP])
         return {
             "run": run,
-            "unit": "lost_seconds: seconds of run time that mending wins; null: a danger",
-            "findings": findings_words.listed(opened, opened.manifest, concluded),
+            "rules_asked": found.rules_asked,
+            "units": {
+                "lost_seconds": "seconds of run time that mending it wins, without what an earlier one of the list wins"
+                " already; null: a danger, not a loss"
+            },
+            "findings": brief(listed),
         }
 
     def evidence(self, run: str, finding: str) -> Answer:
-        """The proof of one finding of a run: example calls with times (ns) and bytes, its source lines, and the source
-        around each as it is now on this machine."""
+        """The proof of one finding of a run: example calls, what lower layers did for each (`below`), its source lines,
+        and the source around each, numbered, as it is now: `changed` says whether the file is newer than the run."""
         opened = self._runs.open(run)
         every = conclusions.find(opened, findings.rules()).conclusions
         named = [one for one in every if one.rule.name == finding]
@@ -169,34 +211,36 @@ class Tools:
             raise UsageError(
                 unknown("no finding of this run", finding, [one.rule.name for one in every])
             )
-        ids = ", ".join(str(call) for one in named for call in one.calls) or "null"
-        calls = opened.sql(
-            "select id, rank, process, layer, op, path, start, duration, size, bytes, file_offset"
-            f" from calls_with_places() where id in ({ids}) order by duration desc"
-        )
+        calls = [call for one in named for call in one.calls]
         lines = dict.fromkeys(line for one in named for line in one.lines)
         return {
-            "finding": [findings_words.as_json(one) for one in named],
-            "calls": as_json(calls),
-            "units": "start, duration: ns since the run's start; size (asked for), bytes (moved), file_offset: bytes",
-            "from": "table calls, rows of calls.id",
-            "source": [_source(line) for line in lines],
+            "finding": brief([findings_words.as_json(one) for one in named]),
+            "calls": as_json(opened.sql(EXAMPLES, calls=calls)),
+            "below": as_json(opened.sql(BELOW, calls=calls)),
+            "units": "start, duration: ns (start: since the run's start); size (asked for), bytes (moved), file_offset,"
+            " smallest, largest: bytes",
+            "from": "table calls; below: calls by way of calls.parent",
+            "source": [_source(opened, line) for line in lines],
         }
 
-    def schema(self, run: str) -> Answer:
-        """The tables of a run for `sql`: columns with types, units and meaning. Macros are in docs/macros.md."""
-        rows = (
-            self._runs.open(run)
-            .sql(
-                "select table_name as t, column_name as c, data_type as d from information_schema.columns order by all"
-            )
-            .to_pylist()
-        )
+    def schema(self, run: str, about: str = "") -> Answer:
+        """For `sql`: the tables of a run, columns with types, units and meaning; and macros of rows (`from account()`),
+        with what they take and, given `about`, mean. `about`: only those whose name has this in it."""
         tables: dict[str, Any] = {}
-        for row in rows:
+        columns = (
+            "select table_name as t, column_name as c, data_type as d from information_schema.columns"
+            " where contains(t, $about) order by all"
+        )
+        for row in self._runs.open(run).sql(columns, about=about).to_pylist():
             means = meanings().get((row["t"], row["c"]))
             tables.setdefault(row["t"], {})[row["c"]] = {"type": row["d"], "means": means}
-        return {"tables": tables}
+        known = [macros.macros()[name] for name in macros.of_run() if about in name]
+        given = {
+            f"{one.name}({one.parameters})": one.comment if about else None
+            for one in known
+            if one.is_table
+        }
+        return {"tables": tables, "macros": given if about else list(given)}
 
     def sql(self, run: str, statement: str) -> Answer:
         """Rows of one reading DuckDB statement over a run's tables and macros; limited in rows, memory and seconds."""
@@ -213,20 +257,28 @@ class Tools:
         }
 
     def compare(self, first: str, second: str, by: str = "layer") -> Answer:
-        """Two runs side by side: seconds, calls, bytes of A (first) and B (second) by layer, function, rank, file or
-        configuration; the largest difference first. Times in columns that end in seconds_a, seconds_b."""
+        """Two runs side by side, A (first) and B (second): `whole` has run time and I/O time; `rows` seconds, calls and
+        bytes by layer, function, line, rank, file or configuration, the largest difference first."""
         if by not in difference.BY:
             raise UsageError(unknown("no table", by, difference.BY))
         a, b = (difference.side(self._runs.open(name)) for name in (first, second))
-        rows = difference.BY[by](a, b).slice(0, ROWS)
-        return {"a": first, "b": second, "rows": as_json(rows), "note": difference.ONE_EACH}
+        return {
+            "a": first,
+            "b": second,
+            "incomparable": difference.incomparable(a, b),
+            "whole": brief(as_json(difference.whole(a, b))),
+            "rows": brief(as_json(difference.BY[by](a, b).slice(0, ROWS))),
+            "units": "seconds, bytes; difference: B less A, of the seconds. A row of a layer or function has in it what"
+            " was called below, so rows do not add up",
+            "note": "one run of each: record each again to tell a difference from chance",
+        }
 
     def predict(self, run: str, store: str) -> Answer:
         """What a run's requests would take on another store (lustre, nfs, gpfs, ...), in seconds (low, best, high), and
         what each change would win there."""
         opened = self._runs.open(run)
         prediction = on_store.predict(opened, on_store.named(store))
-        return elsewhere.as_json(opened.name, prediction, TOP) | {"unit": "seconds"}
+        return brief(elsewhere.as_json(opened.name, prediction, TOP)) | {"unit": "seconds"}
 
 
 def _run(runs: Runs, path: Path) -> Answer:
@@ -238,24 +290,32 @@ def _run(runs: Runs, path: Path) -> Answer:
     return {"name": runs.name(path), **whole}
 
 
-def _source(place: str) -> Answer:
+def _source(run: Run, place: str) -> Answer:
     """The lines of a source around a place, where it can be read."""
     parts = PLACE.fullmatch(place)
+    path = Path(parts[1] if parts else "")
     try:
-        text = Path(parts[1]).read_text(encoding="utf-8", errors="replace") if parts else ""
+        text = path.read_text(encoding="utf-8", errors="replace").splitlines() if parts else []
+        changed = text and path.stat().st_mtime_ns > _stop(run)
     except OSError:
-        text = ""
+        text = []
     if not parts or not text:
         return {"place": place, "text": None}
     line = int(parts[2])
     first = max(1, line - AROUND)
-    shown = text.splitlines()[first - 1 : line + AROUND]
+    shown = enumerate(text[first - 1 : line + AROUND], first)
     return {
         "place": place,
-        "first_line": first,
         "line": line,
-        "text": [quoted(one) for one in shown],
+        "changed": changed,
+        "text": [[number, words] for number, words in shown],
     }
+
+
+def _stop(run: Run) -> int:
+    """When the run ended, ns since 1970; of one that does not know when it was, now."""
+    (row,) = run.sql("select started + duration as stop from runs").to_pylist()
+    return int(row["stop"] or time.time_ns())
 
 
 @contextmanager
@@ -291,11 +351,16 @@ class Running:
         `command`: the program and its arguments, one a word; no shell reads them."""
         if not NAME.fullmatch(name):
             raise UsageError(f"record: '{printable(name)}' is no name of letters, digits, _ and -")
-        return {"run": name} | self._start("run", "--no-show", "-o", name, "--", *command)
+        path = self._runs.folder / f"{name}.fathom"
+        if path.exists():
+            raise UsageError(f"record: there is a run '{name}' already; give another name")
+        done = self._start("run", "--no-show", "-o", name, "--", *command)
+        return {"run": _run(self._runs, path) if path.is_dir() else None} | done
 
     def try_finding(self, finding: str, command: list[str]) -> Answer:
-        """Proves a finding that has a setting: runs the program with and without it, in turn, and says what that won
-        in seconds (`fathom tune --try`)."""
+        """Proves a finding whose `knob` is not null: records the program, then runs it with and without the setting, in
+        turn, and says what that won in seconds. What stands as {out} in the command is a directory of each run's own,
+        for what the program writes."""
         return {"finding": finding} | self._start("tune", "--try", finding, "--", *command)
 
     def _start(self, *words: str) -> Answer:

@@ -51,6 +51,7 @@ QUANTITIES: dict[str, Write] = {
 SHOWN = {
     "layer": ("layer", ("inclusive_seconds", "exclusive_seconds", "calls", "bytes")),
     "function": ("op", ("seconds", "calls", "bytes")),
+    "line": ("line", ("seconds", "calls", "bytes")),
     "rank": ("rank", ("seconds", "calls", "bytes_moved")),
     "file": ("path", ("seconds", "calls", "bytes_read", "bytes_written")),
 }
@@ -91,6 +92,8 @@ def _name(by: str, row: dict[str, Any]) -> str:
     if by == "function":
         called = "" if row["caller"] == "program" else f" < {row['caller']}"
         return f"{row['op']} ({row['layer']}{called})"
+    if by == "line":
+        return f"{row['line']} {row['op']}"
     return text(row[SHOWN[by][0]])
 
 
@@ -173,6 +176,8 @@ def show_difference(
     heading("\nConfiguration that differs")
     show_configuration(tables["configuration"])
     for by in SHOWN:
+        if by == "line" and not tables[by].num_rows:
+            continue  # none is known
         changed = _changed(tables[by]).num_rows
         cut = f", {top} of {changed:,} that differ" if changed > top else ""
         of, how = by, "summed over calls"

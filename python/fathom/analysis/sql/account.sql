@@ -427,6 +427,7 @@ cells as (
 		process,
 		unnest(['waiting', 'exchange', case
 			when kind in ('close', 'sync') and file in (from account_filtered()) then 'library'
+			when op like 'H5FD%' then 'library' -- moves data, whatever these are
 			when kind in ('open', 'close', 'meta', 'dir') then 'names'
 			when kind = 'sync' then 'sync'
 			when collective and not is_talk_known then 'exchange'
