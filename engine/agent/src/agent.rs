@@ -12,7 +12,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use crate::critical::Critical;
 use crate::error::{AgentError, At};
 use crate::osds::Osds;
-use crate::recorder::{Pace, Recorder, clock};
+use crate::recorder::{Pace, Recorder};
 use crate::rings::{Rings, Watched, start_of};
 use crate::send::{Sending, Sent, Target};
 use crate::ship::{Plan, Shipping};
@@ -232,7 +232,7 @@ impl<'s> Agent<'s> {
 	/// Without samples an agent still saves tails: what stops the one does not stop the other.
 	fn sample(&mut self) {
 		let Some(sampling) = &mut self.samples else { return };
-		let now = clock();
+		let now = Clock::now();
 		let mut values = Values::default();
 		system::sample(&self.root, &mut values);
 		lustre::sample(&self.root, &mut values);
@@ -284,7 +284,7 @@ impl<'s> Agent<'s> {
 		self.steer(Critical::end);
 		self.sample();
 		if let Some(sampling) = &mut self.samples {
-			sampling.recorder.finish(clock())?;
+			sampling.recorder.finish(Clock::now())?;
 		}
 		Ok(())
 	}

@@ -7,12 +7,13 @@ use std::time::{Duration, Instant};
 
 use fathom_select::Control;
 use fathom_sink::random;
+use fathom_stream::Clock;
 use fathom_watch::{Own, Owns};
 
 use crate::coordinator::Coordinator;
 use crate::critical_path::Report;
 use crate::error::{AgentError, At};
-use crate::recorder::{Recorder, clock};
+use crate::recorder::Recorder;
 use crate::send::Target;
 use crate::values::{COUNT, Owner, Values};
 
@@ -84,7 +85,7 @@ impl Critical {
 	pub fn end(&mut self) -> Result<(), AgentError> {
 		let Some(mut steering) = self.steering.take() else { return Ok(()) };
 		steering.note(&[])?;
-		steering.recorder.finish(clock())
+		steering.recorder.finish(Clock::now())
 	}
 }
 
@@ -104,7 +105,7 @@ impl Steering {
 		let report = Report { processes: scores(&processes), servers: scores(&servers) };
 		let pids = self.coordinator.ask(report)?;
 		if let Some(trouble) = self.coordinator.trouble.take() {
-			self.recorder.mark(clock(), "agent", &trouble, 1)?;
+			self.recorder.mark(Clock::now(), "agent", &trouble, 1)?;
 		}
 		if pids.len() == self.critical() && pids.iter().all(|pid| self.is_named(*pid)) {
 			return Ok(());
@@ -117,7 +118,7 @@ impl Steering {
 			let owner = Owner { instance: own.instance, pid: own.pid };
 			self.named.entry(own.pid).or_insert((owner, false)).0 = owner;
 			if !stay.contains(&own.pid) {
-				self.recorder.mark(clock(), "critical", &describe(own), u64::from(own.pid))?;
+				self.recorder.mark(Clock::now(), "critical", &describe(own), u64::from(own.pid))?;
 			}
 		}
 		self.note(&pids)
@@ -140,7 +141,7 @@ impl Steering {
 			values.owner = *owner;
 			values.add("critical", COUNT, u64::from(*now));
 		}
-		self.recorder.round(clock(), values).map(drop)
+		self.recorder.round(Clock::now(), values).map(drop)
 	}
 }
 

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fathom_stream::{ChunkWriter, Clock, Header, Samples, Series, chunk_flag};
-use rustix::time::{ClockId, clock_gettime};
 
 use crate::error::{AgentError, At};
 use crate::values::{Key, Values};
@@ -56,15 +55,6 @@ pub enum Pace {
 	Slower,
 	/// The budget is spent.
 	Stop,
-}
-
-pub fn clock() -> Clock {
-	let ns = |id| {
-		let time = clock_gettime(id);
-		time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
-	};
-	let monotonic = ns(ClockId::Monotonic);
-	Clock { ticks: monotonic, monotonic, realtime: ns(ClockId::Realtime) }
 }
 
 impl Recorder {
@@ -204,18 +194,8 @@ struct Out {
 
 impl Out {
 	fn new(recorder: &Recorder, now: Clock) -> Out {
-		let header = Header {
-			stream: recorder.instance,
-			number: recorder.chunks,
-			instance: recorder.instance,
-			pid: std::process::id(),
-			tid: std::process::id(),
-			begin: now,
-			seal: now,
-			first_tick: now.ticks,
-			clock: 1,
-			..Header::default()
-		};
+		let mut header = Header::of_this_process(recorder.instance, recorder.chunks, now);
+		header.seal = now;
 		Out { chunk: ChunkWriter::new(&header), header, done: Vec::new() }
 	}
 

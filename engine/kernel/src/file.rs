@@ -5,7 +5,6 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use fathom_stream::{ChunkWriter, Clock, Header, KernelEvent, chunk_flag};
-use rustix::time::{ClockId, clock_gettime};
 
 use crate::KernelError;
 
@@ -20,18 +19,9 @@ pub struct EventFile {
 	chunk: Option<ChunkWriter>,
 }
 
-pub fn clock() -> Clock {
-	let ns = |id| {
-		let time = clock_gettime(id);
-		time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
-	};
-	let monotonic = ns(ClockId::Monotonic);
-	Clock { ticks: monotonic, monotonic, realtime: ns(ClockId::Realtime) }
-}
-
 impl EventFile {
 	pub fn create(folder: &Path) -> Result<EventFile, KernelError> {
-		let instance = clock().realtime ^ u64::from(std::process::id()) << 40;
+		let instance = Clock::now().realtime ^ u64::from(std::process::id()) << 40;
 		let path = folder.join(format!("kernel.{instance:016x}.fts"));
 		let opened = OpenOptions::new().append(true).create_new(true).open(&path);
 		let file = opened.map_err(|error| KernelError::file(&path, &error))?;
@@ -49,25 +39,14 @@ impl EventFile {
 
 	/// For the run's log.
 	pub fn mark(&mut self, detail: &str, value: u64) {
-		let now = clock().ticks;
+		let now = Clock::now().ticks;
 		self.chunk().mark(now, b"kernel", detail.as_bytes(), value);
 	}
 
 	fn chunk(&mut self) -> &mut ChunkWriter {
 		let (instance, number) = (self.instance, self.chunks);
 		self.chunk.get_or_insert_with(|| {
-			let now = clock();
-			ChunkWriter::new(&Header {
-				stream: instance,
-				number,
-				instance,
-				pid: std::process::id(),
-				tid: std::process::id(),
-				begin: now,
-				first_tick: now.ticks,
-				clock: 1,
-				..Header::default()
-			})
+			ChunkWriter::new(&Header::of_this_process(instance, number, Clock::now()))
 		})
 	}
 
@@ -83,7 +62,7 @@ impl EventFile {
 
 	fn seal(&mut self, flags: u32) -> Result<(), KernelError> {
 		let Some(mut chunk) = self.chunk.take() else { return Ok(()) };
-		chunk.ends(&clock());
+		chunk.ends(&Clock::now());
 		self.chunks += 1;
 		self.file
 			.write_all(&chunk.seal(flags))

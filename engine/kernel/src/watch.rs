@@ -6,10 +6,11 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use fathom_stream::Clock;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::event::{self, Scale};
-use crate::file::{EventFile, clock};
+use crate::file::EventFile;
 use crate::programs::Programs;
 use crate::unrecorded::{self, Unrecorded};
 use crate::{KernelError, calls, rights};
@@ -39,7 +40,7 @@ pub fn run(settings: &Settings, say: impl Fn(&str)) -> Result<(), KernelError> {
 	let (Some(folder), Some(library)) = (next_line(), next_line()) else { return Ok(()) };
 	let folder = Path::new(&folder);
 	let mut file = EventFile::create(folder)?;
-	let now = clock();
+	let now = Clock::now();
 	let node = unrecorded::node_of(folder, now.monotonic, now.realtime)?;
 	thread::scope(|scope| {
 		let (calls, told) = sync_channel(MOST_BATCHES);

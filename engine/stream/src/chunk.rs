@@ -1,5 +1,6 @@
 //! Chunks of a file: found by their magic, vouched for by their checksum.
 
+use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
 use crate::NO_SEQ;
@@ -20,6 +21,18 @@ pub struct Clock {
 	pub ticks: u64,
 	pub monotonic: u64,
 	pub realtime: u64,
+}
+
+impl Clock {
+	/// Of a process that has no ticks of its own: those of CLOCK_MONOTONIC.
+	pub fn now() -> Clock {
+		let ns = |id| {
+			let time = clock_gettime(id);
+			time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+		};
+		let monotonic = ns(ClockId::Monotonic);
+		Clock { ticks: monotonic, monotonic, realtime: ns(ClockId::Realtime) }
+	}
 }
 
 /// What the kernel gave a thread since it began.
@@ -79,6 +92,21 @@ pub struct Header {
 }
 
 impl Header {
+	/// Of a chunk that this process begins, by `Clock::now`, in the one stream that it writes.
+	pub fn of_this_process(instance: u64, number: u64, begin: Clock) -> Header {
+		Header {
+			stream: instance,
+			number,
+			instance,
+			pid: std::process::id(),
+			tid: std::process::id(),
+			begin,
+			first_tick: begin.ticks,
+			clock: 1,
+			..Header::default()
+		}
+	}
+
 	pub fn sealed(&self) -> bool {
 		self.flags & chunk_flag::SEALED != 0
 	}
