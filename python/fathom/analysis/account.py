@@ -39,6 +39,8 @@ REFERENCES = {
     "site": "other runs on the same mount",
     "catalog": "the catalogue of file systems",
 }
+#: A process without a rank, and with less than this share of the slowest one's I/O, is no peer of it.
+HELPER = 0.01
 #: Macros of these files are worked out once for each run.
 KEPT = ("account", "findings_", "kernel", "servers")
 
@@ -174,18 +176,27 @@ def _share(run: Run, process: int) -> Share:
 
 
 def bar(run: Run) -> Bar:
-    """The run's time by cause, for the slowest process and the median one of those that did I/O."""
+    """The run's time by cause, for the slowest process and the median one of its like that did I/O."""
     prepare(run, "account()")
     order = run.sql(
         # Rounded: of sums of equal numbers the last digits are of the order of adding.
-        "select process from account() group by process order by round(sum(time)) desc, process"
-    )["process"].to_pylist()
+        "select process, rank is not null as is_rank, round(sum(time)) as time"
+        " from account() left join processes as p using (process) group by all order by time desc, process"
+    ).to_pylist()
     seconds = run.sql("select duration / 1e9 as s from runs")["s"][0].as_py()
     learnt = run.sql(
         "select distinct learnt from account() as a join account_references() as r on r.file = a.file"
         " and r.kind = priced_way(a.kind, a.op)"
     )["learnt"].to_pylist()
     references = [name for name in REFERENCES if name in learnt]
-    slowest = _share(run, order[0]) if order else None
-    median = _share(run, order[len(order) // 2]) if len(order) > 1 else None
+    slowest = _share(run, order[0]["process"]) if order else None
+    like = [row["process"] for row in order if _is_like(row, order[0])]
+    median = _share(run, like[len(like) // 2]) if len(like) > 1 else None
     return Bar(seconds, slowest, median, references)
+
+
+def _is_like(row: dict[str, Any], slowest: dict[str, Any]) -> bool:
+    """Are two processes of a kind: ranks, or of a run without them no helper that hardly did any I/O?"""
+    if slowest["is_rank"] or row["is_rank"]:
+        return bool(slowest["is_rank"] and row["is_rank"])
+    return bool(row["time"] >= HELPER * slowest["time"])
