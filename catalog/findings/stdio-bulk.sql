@@ -11,7 +11,9 @@
 -- seen:   Carns et al. 2011 (Darshan); drishti S01 counts the share without its cost
 with thread as (
 	select
-		p.place as path, a.kind as what, a.process, a.stream, sum(a.n) as n, sum(a.bytes) as bytes, sum(a.time) / 1e9 as seconds,
+		p.place as path, a.kind as what, a.process, a.stream, sum(a.n) as n, sum(a.bytes) as bytes,
+		-- Of calls that the buffer does not gather a few slow ones do not count: what they waited for is not their size.
+		sum(if(a.bin < 12, a.time, least(a.time, a.n * exp(a.log_time / a.n)))) / 1e9 as seconds,
 		max(large_piece(s.half)) as piece, max(s.latency) as latency, max(s.per_byte) as per_byte,
 		max_by(a.worst, a.longest, 8) as worst
 	from accesses() as a join places() as p using (file) join store_costs() as s using (file, kind)

@@ -83,6 +83,7 @@ class Account:
     def __init__(self, run: Run) -> None:
         """All cells are there."""
         self.run = run
+        self._places: dict[str | None, list[int]] = {}
         prepare(run, "account() account_and_start_up() waited_for_others()")
         run.keep("account_left", "from account_and_start_up()")
 
@@ -118,13 +119,21 @@ class Account:
     def _is_taken(self, causes: frozenset[str], row: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """A condition on cells: these causes, of the files and the direction that a finding's row names."""
         text, values = "list_contains($causes, cause)", {"causes": sorted(causes)}
-        if row.get("cell_files") is not None:
-            text += " and list_contains($files, file)"
-            values["files"] = row["cell_files"]
+        files = row.get("cell_files") or self._files_of(row.get("path"))
+        if files:
+            text += " and (file is null or list_contains($files, file))"
+            values["files"] = files
         if row.get("cell_way") is not None:
             text += " and coalesce(direction(kind, op), $way) = $way"
             values["way"] = row["cell_way"]
         return text, values
+
+    def _files_of(self, path: str | None) -> list[int]:
+        """Those that a finding's path stands for; none: it names no files."""
+        if path not in self._places:
+            text = "select file from places() where $path in (place, path, directory)"
+            self._places[path] = self.run.sql(text, path=path)["file"].to_pylist() if path else []
+        return self._places[path]
 
     def won(self, causes: frozenset[str], row: dict[str, Any], lost: float) -> float:
         """Seconds of run time won where the process with the most of such cells does not spend `lost` of theirs.

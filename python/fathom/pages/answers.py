@@ -182,7 +182,9 @@ def when(of: When, run_seconds: float) -> str:
 
 def place(row: dict[str, Any]) -> str:
     """`write.c:12 write_all()`, or as much of it as is known."""
-    function = "" if is_nameless(row["function"]) else f"{printable(row['function'])}()"
+    function = "" if is_nameless(row["function"]) else printable(row["function"])
+    if function and not function.endswith(")"):  # a method of C++ has its arguments
+        function += "()"
     if row["source"]:
         where = f"{printable(PurePath(row['source']).name)}:{row['line'] or '?'}"
         return f"{where} {function}".rstrip()
