@@ -118,7 +118,8 @@ class Account:
 
     def _is_taken(self, causes: frozenset[str], row: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """A condition on cells: these causes, of the files and the direction that a finding's row names."""
-        text, values = "list_contains($causes, cause)", {"causes": sorted(causes)}
+        text = "list_contains($causes, cause)"
+        values: dict[str, Any] = {"causes": sorted(causes)}
         files = row.get("cell_files") or self._files_of(row.get("path"))
         if files:
             text += " and (file is null or list_contains($files, file))"
