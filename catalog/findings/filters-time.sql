@@ -5,8 +5,7 @@
 -- lost:   HDF5's own time, less what the same bytes take without a filter. That is a copy at 1 GB/s, and what the filter saved at the
 --   store's rate
 -- sure:   0.6
--- fix:    a quicker filter, a lower level[hdf5:  (H5Pset_deflate 1)][netcdf:  (nc_def_var_deflate 1)], or none where the
---   store has room. Chunks that are written as a whole
+-- fix:    {todo}
 -- needs:  counters
 -- causes: library
 -- seen:   h5py users' reports; HDF5 User's Guide, filters
@@ -24,6 +23,7 @@ own as (
 cells as (
 	select
 		file, process, sum(time) filter (layer = 'hdf5' and cause = 'library') / 1e9 as seconds,
+		coalesce(sum(time) filter (layer = 'hdf5' and cause = 'library' and kind = 'read'), 0) / 1e9 as reading,
 		coalesce(sum(time) filter (is_system(layer)), 0) / 1e9 as below
 	from account() where file in (select file from filtered) group by all
 ),
@@ -32,7 +32,8 @@ moved as (
 ),
 process as (
 	select
-		p.place as path, c.process, list(c.file) as files, any_value(f.filters) as filters, sum(c.seconds) as seconds, sum(c.below) as below, sum(o.asked) as asked,
+		p.place as path, c.process, list(c.file) as files, any_value(f.filters) as filters, sum(c.seconds) as seconds, sum(c.below) as below,
+		sum(c.reading) as reading, sum(o.asked) as asked,
 		sum(c.seconds - o.asked / 1e9 - greatest(0, o.asked - coalesce(m.bytes, 0)) * coalesce(r.per_byte, 0)) as lost
 	from cells as c join own as o using (file, process) join filtered as f using (file) join places() as p on p.file = c.file
 		left join moved as m on m.file = c.file left join account_references() as r on r.file = c.file and r.kind = o.kind
@@ -47,6 +48,13 @@ site as (
 example as (select path, flatten(max_by(calls, time, 4)) as calls from site group by path)
 select
 	path,
+	-- How long it takes to unpack hardly depends on the level.
+	if(
+		arg_max(2 * reading > seconds, seconds),
+		'a quicker filter, or none where the store has room, in a file that is made anew (h5repack). Chunks that are read as a whole',
+		'a quicker filter, a lower level[hdf5:  (H5Pset_deflate 1)][netcdf:  (nc_def_var_deflate 1)], or none where the store has room.'
+			|| ' Chunks that are written as a whole'
+	) as todo,
 	arg_max(files, seconds) as cell_files,
 	any_value(filters) as filters,
 	max(seconds) as seconds,

@@ -134,7 +134,8 @@ def execute(pair: Pair, words: str, tmp: Path, run: Path | None) -> float:
         [paths.FATHOM, "run", "--no-show", "-o", run, *shlex.split(pair.run), "--"] if run else []
     )
     if pair.before:
-        _must(["bash", "-c", pair.before.replace("{tmp}", str(tmp))], {}, tmp, pair.timeout)
+        before = pair.before.replace("{tmp}", str(tmp)).replace("{python}", sys.executable)
+        _must(["bash", "-c", before], {}, tmp, pair.timeout)
     few = sorted(os.sched_getaffinity(0))[: pair.processors] if words == pair.guilty else []
     pinned = ["taskset", "-c", ",".join(map(str, few))] if few else []
     known = words.replace("{tmp}", str(tmp)).replace("{programs}", str(paths.TESTS / "programs"))
