@@ -4,6 +4,7 @@
 #include "core/call.h"
 #include "core/chunk.h"
 #include "core/clock.h"
+#include "core/hash.h"
 #include "core/ops.h"
 #include "core/ring.h"
 #include "core/state.h"
@@ -140,7 +141,7 @@ static uint32_t hash_of(const struct counter_key *k)
 {
 	const uint64_t who = k->op | (uint64_t)k->object << 32;
 
-	return (uint32_t)((who ^ (uint64_t)k->enclosing << 16) * 0x9e3779b97f4a7c15u >> 40);
+	return (uint32_t)((who ^ (uint64_t)k->enclosing << 16) * HASH_FACTOR >> 40);
 }
 
 static bool is_of(const struct counter *n, const struct counter_key *k)

@@ -2,6 +2,7 @@
  * (a child's handles belong to another process image). */
 #include "core/call.h"
 #include "core/forget.h"
+#include "core/hash.h"
 #include "core/state.h"
 
 enum { SLOTS = 65536, PROBES = 64 };
@@ -20,7 +21,7 @@ struct handle_table mpi_files, mpi_requests, mpi_datatypes, mpi_comms, hdf5_obje
 
 static uint64_t key_of(uint64_t library, uint64_t handle)
 {
-	uint64_t key = (handle ^ library * 0xff51afd7ed558ccdu) * 0x9e3779b97f4a7c15u;
+	uint64_t key = (handle ^ library * 0xff51afd7ed558ccdu) * HASH_FACTOR;
 
 	key ^= key >> 29;
 	return key > 1 ? key : key + 2;

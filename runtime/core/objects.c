@@ -6,6 +6,7 @@
 #include "core/base.h"
 #include "core/call.h"
 #include "core/forget.h"
+#include "core/hash.h"
 #include "core/objects.h"
 #include "core/state.h"
 #include "core/stream.h"
@@ -317,26 +318,22 @@ void object_group(struct call *c, uint32_t object, const struct group_def *def)
 	thread_release(t);
 }
 
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
-	return hash ^ hash >> 31;
-}
-
 static uint64_t selection_hash(const struct selection_def *def)
 {
-	uint64_t hash = mix(mix(def->form, def->rank), (uint64_t)def->displacement);
+	uint64_t hash = hash_mix(hash_mix(def->form, def->rank), (uint64_t)def->displacement);
 
-	hash = mix(mix(mix(mix(hash, def->unit), def->period), def->total), def->hash);
-	hash = mix(hash, def->span);
+	hash = hash_mix(hash_mix(hash_mix(hash_mix(hash, def->unit), def->period), def->total),
+			def->hash);
+	hash = hash_mix(hash, def->span);
 	for (uint32_t i = 0; def->box && i < 2 * def->rank; i++)
-		hash = mix(hash, def->box[i]);
+		hash = hash_mix(hash, def->box[i]);
 	for (uint32_t i = 0; i < 2 * def->rank * def->blocks; i++)
-		hash = mix(hash, def->block[i]);
+		hash = hash_mix(hash, def->block[i]);
 	for (uint32_t p = 0; p < def->parts; p++) {
-		hash = mix(mix(hash, def->part[p].start), def->part[p].bytes);
+		hash = hash_mix(hash_mix(hash, def->part[p].start), def->part[p].bytes);
 		for (uint32_t l = 0; l < def->part[p].levels; l++)
-			hash = mix(mix(hash, def->part[p].level[l][0]), def->part[p].level[l][1]);
+			hash = hash_mix(hash_mix(hash, def->part[p].level[l][0]),
+					def->part[p].level[l][1]);
 	}
 	return hash;
 }

@@ -1,4 +1,5 @@
 /* A traced process: its start, its end, and what fork, vfork and exec make of it. */
+#include "core/hash.h"
 #include "core/process.h"
 
 #include <errno.h>
@@ -100,7 +101,7 @@ uint64_t random_id(void)
 	uint64_t id = 0;
 
 	if (raw3(SYS_getrandom, (long)&id, sizeof(id), 1 /* GRND_NONBLOCK */) != sizeof(id) || !id)
-		id = ((ticks() ^ (process ? process->instance : 0)) * 0x9e3779b97f4a7c15u ^
+		id = ((ticks() ^ (process ? process->instance : 0)) * HASH_FACTOR ^
 		      (uint64_t)raw3(SYS_gettid, 0, 0, 0) << 32) |
 		     1;
 	return id;

@@ -1,5 +1,6 @@
 /* CPython's frames, by the layout of its structures: a thread that waits for a file does not hold the interpreter's
  * lock, so nothing may be called that counts or allocates. What is called reads, and keeps a hash that it worked out. */
+#include "core/hash.h"
 #include "core/python.h"
 
 #include <string.h>
@@ -101,12 +102,6 @@ static const char *code_of(const struct layout *l, const char *frame)
 	return code && word(code, sizeof(void *)) == python.code_type ? code : NULL;
 }
 
-static uint64_t mix(uint64_t key, uint64_t value)
-{
-	key = (key ^ value) * 0x9e3779b97f4a7c15u;
-	return key ^ key >> 29;
-}
-
 /* Of text or bytes, computed once by whoever asks first. */
 static uint64_t hash_of(const char *object)
 {
@@ -118,10 +113,11 @@ static uint64_t hash_of(const char *object)
 /* By what the code says of itself: the memory of code that is gone is used again. */
 static uint64_t key_of(const struct layout *l, const char *code)
 {
-	uint64_t key = mix(half(code, l->first_number), hash_of(word(code, l->file)));
+	uint64_t key = hash_mix(half(code, l->first_number), hash_of(word(code, l->file)));
 
-	key = mix(key, hash_of(word(code, l->name)));
-	return mix(key, hash_of(word(code, l->name + sizeof(void *)))); /* its table of lines */
+	key = hash_mix(key, hash_of(word(code, l->name)));
+	return hash_mix(key,
+			hash_of(word(code, l->name + sizeof(void *)))); /* its table of lines */
 }
 
 static size_t put_character(char *out, uint32_t c)
@@ -222,7 +218,7 @@ uint32_t python_lines(struct thread *t, struct python_line *lines, uint32_t most
 			n = 0;
 		best = of;
 		lines[n] = (struct python_line){.code = code, .at = instruction(l, frame, code)};
-		lines[n].key = mix(key_of(l, code), (uint64_t)lines[n].at);
+		lines[n].key = hash_mix(key_of(l, code), (uint64_t)lines[n].at);
 		n++;
 	}
 	return n;

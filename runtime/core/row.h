@@ -7,6 +7,7 @@
 #include "core/base.h"
 #include "core/call.h"
 #include "core/chunk.h"
+#include "core/hash.h"
 #include "core/thread.h"
 
 static inline uint8_t *put_varint(uint8_t *put, uint64_t value)
@@ -113,7 +114,7 @@ static inline uint32_t learn(struct pattern *p, const int64_t *field, uint32_t n
 /* Which pattern a call is predicted from: one of PATTERNS, by hash. */
 static inline uint8_t pattern_slot(uint64_t who, uint64_t where)
 {
-	return (uint8_t)((who * 0x9e3779b97f4a7c15u ^ where * 0xc2b2ae3d27d4eb4fu) >> 57);
+	return (uint8_t)((who * HASH_FACTOR ^ where * 0xc2b2ae3d27d4eb4fu) >> 57);
 }
 
 static inline uint64_t pattern_who(const struct call *c)

@@ -7,6 +7,7 @@
 #include "core/base.h"
 #include "core/call.h"
 #include "core/config.h"
+#include "core/hash.h"
 #include "core/layers.h"
 #include "core/forget.h"
 #include "core/sites.h"
@@ -106,7 +107,7 @@ struct place {
 
 static uint64_t mix(uint64_t key, uint64_t value)
 {
-	return (key * 0x9e3779b97f4a7c15u) ^ value;
+	return (key * HASH_FACTOR) ^ value;
 }
 
 /* Of an address alone it is the address; of others the highest bit is set. */
@@ -166,7 +167,7 @@ static uint32_t look_up(struct thread *t, const struct place *place)
 {
 	const uint64_t key = key_of(place);
 	struct site_table *table = site_table();
-	uint32_t slot = (uint32_t)(key * 0x9e3779b97f4a7c15u >> (64 - SITE_BITS));
+	uint32_t slot = (uint32_t)(key * HASH_FACTOR >> (64 - SITE_BITS));
 
 	for (uint32_t probe = 0; table && probe < 64; probe++, slot = (slot + 1) % SITE_TABLE) {
 		uint64_t there = 0;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/base.h"
+#include "core/hash.h"
 #include "core/stream.h"
 #include "core/thread.h"
 #include "core/counters.h"
@@ -17,10 +18,10 @@ static struct tally_table *table_of(struct thread *t)
 
 static uint32_t set_of(const struct counter_key *k, enum tallied what, int64_t value)
 {
-	uint64_t hash = (k->op | (uint64_t)k->object << 32) * 0x9e3779b97f4a7c15u;
+	uint64_t hash = (k->op | (uint64_t)k->object << 32) * HASH_FACTOR;
 
 	hash = (hash ^ hash >> 29 ^ k->enclosing ^ (uint64_t)what << 16) * 0xc2b2ae3d27d4eb4fu;
-	hash = (hash ^ hash >> 32 ^ (uint64_t)value) * 0x9e3779b97f4a7c15u;
+	hash = (hash ^ hash >> 32 ^ (uint64_t)value) * HASH_FACTOR;
 	return (uint32_t)((hash >> 32) * TALLY_SETS >> 32);
 }
 

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <stdatomic.h>
 
+#include "core/hash.h"
 #include "handlers/forget.h"
 #include "handlers/aio.h"
 #include "ops.h"
@@ -22,7 +23,7 @@ static struct {
 
 static uint32_t first_slot(uint64_t queue, uint64_t key)
 {
-	uint64_t hash = (key ^ queue * 0xff51afd7ed558ccdu) * 0x9e3779b97f4a7c15u;
+	uint64_t hash = (key ^ queue * 0xff51afd7ed558ccdu) * HASH_FACTOR;
 
 	return (uint32_t)(hash >> 40) % PENDING;
 }

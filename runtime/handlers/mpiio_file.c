@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "core/hash.h"
 #include "handlers/forget.h"
 #include "handlers/library.h"
 #include "handlers/mpi_abi.h"
@@ -157,12 +158,6 @@ void mpi_aborting(int code)
 	note("MPI_Abort with code %d", code);
 }
 
-static void mix(uint64_t *hash, uint64_t value)
-{
-	*hash = (*hash ^ value) * 0x9e3779b97f4a7c15u;
-	*hash ^= *hash >> 29;
-}
-
 /* Ranks `from` to `from + n` of a group into the definition. */
 static bool add_ranks(const struct mpi_abi *abi, uintptr_t group, uintptr_t world, uint32_t from,
 		      uint32_t n, struct group_def *out)
@@ -174,7 +169,7 @@ static bool add_ranks(const struct mpi_abi *abi, uintptr_t group, uintptr_t worl
 	if (abi->group_translate(group, (int)n, rank, world, in_world) != 0)
 		return false;
 	for (uint32_t i = 0; i < n; i++) {
-		mix(&out->hash, (uint32_t)in_world[i]);
+		out->hash = hash_mix(out->hash, (uint32_t)in_world[i]);
 		if (out->n < 64)
 			out->rank[out->n++] = (uint32_t)in_world[i];
 	}

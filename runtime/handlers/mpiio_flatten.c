@@ -1,5 +1,6 @@
 /* The blocks of bytes that a datatype selects: a walk of its tree, in the order of the type map, in which
  * blocks that touch become one. */
+#include "core/hash.h"
 #include "handlers/mpiio.h"
 #include "handlers/mpiio_tree.h"
 
@@ -27,9 +28,7 @@ static void flush_block(struct walk *walk)
 		out->block[walk->blocks][1] = count;
 	}
 	walk->blocks++;
-	out->hash = (out->hash ^ start) * 0x9e3779b97f4a7c15u;
-	out->hash = (out->hash ^ (out->hash >> 29) ^ count) * 0xbf58476d1ce4e5b9u;
-	out->hash ^= out->hash >> 32;
+	out->hash = hash_mix(hash_mix(out->hash, start), count);
 }
 
 static void put(struct walk *walk, int64_t at, uint64_t bytes)

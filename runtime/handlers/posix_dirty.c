@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "core/hash.h"
 #include "core/raw.h"
 #include "handlers/posix.h"
 #include "ops.h"
@@ -168,7 +169,7 @@ static void add_block(struct dirtied *d, uint64_t start, uint64_t count)
 		d->def.exact = false;
 	}
 	d->def.total += count;
-	d->def.hash = (d->def.hash ^ start) * 0x9e3779b97f4a7c15u + count;
+	d->def.hash = (d->def.hash ^ start) * HASH_FACTOR + count;
 }
 
 /* Pages of the range that were written since the last time; they are protected again. */

@@ -1,4 +1,5 @@
 /* Selections in canonical form, whatever library they were made for. */
+#include "core/hash.h"
 #include "handlers/selection.h"
 
 #include <stddef.h>
@@ -26,8 +27,7 @@ void shape_release(struct shape *shape)
 
 void shape_mix(struct shape *shape, uint64_t value)
 {
-	shape->hash = (shape->hash ^ value) * 0x9e3779b97f4a7c15u;
-	shape->hash ^= shape->hash >> 29;
+	shape->hash = hash_mix(shape->hash, value);
 }
 
 void shape_nothing(struct shape *shape)

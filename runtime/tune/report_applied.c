@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/hash.h"
 #include "handlers/library.h"
 #include "handlers/mpiio.h"
 #include "tune/settings.h"
@@ -33,7 +34,7 @@ static bool is_new(uint32_t object, uint16_t setting)
 	const uint64_t key = (uint64_t)object << 16 | setting;
 
 	for (uint32_t i = 0; i < 8; i++) {
-		_Atomic uint64_t *at = &known[((key * 0x9e3779b97f4a7c15u >> 40) + i) % KNOWN];
+		_Atomic uint64_t *at = &known[((key * HASH_FACTOR >> 40) + i) % KNOWN];
 		uint64_t there = 0;
 
 		if (atomic_compare_exchange_strong(at, &there, key))
