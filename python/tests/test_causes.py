@@ -159,6 +159,30 @@ def test_what_is_won_is_of_the_slowest_process_then(tmp_path: Path) -> None:
     assert (shown.median.rank, shown.median.seconds) == (1, pytest.approx(0.06))
 
 
+@pytest.mark.parametrize(
+    ("processes", "median"),
+    [([{}, {}, {}], 1), ([{"rank": None}] * 3, 1), ([{}, {}, {"rank": None}], 1)],
+)
+def test_the_median_is_of_the_slowest_ones_like(
+    tmp_path: Path, processes: list[dict[str, Any]], median: int
+) -> None:
+    """Of ranks a rank; of others none that hardly did any I/O."""
+    seconds = [100, 60, 0.5]
+    rows = [row("posix", "open", "open", time, process=n) for n, time in enumerate(seconds)]
+    shown = bar(made(tmp_path, rows, processes=processes))
+    assert shown.median and shown.median.process == median
+    alone = bar(made(tmp_path / "alone", rows[::2], processes=[{"rank": None}] * 3))
+    assert alone.slowest and alone.median is None
+
+
+@pytest.mark.parametrize(
+    ("path", "won"), [("/data/f", 0.1), ("/data/g", 0), ("/data", 0.1), ("all that there is", 0.1)]
+)
+def test_what_names_a_path_wins_of_its_files(tmp_path: Path, path: str, won: float) -> None:
+    run = made(tmp_path, [row("posix", "open", "open", 100)])
+    assert Account(run).won(frozenset(["names"]), {"path": path}, 0.1) == pytest.approx(won)
+
+
 def test_threads_side_by_side_win_no_more_than_the_run(tmp_path: Path) -> None:
     """Four threads of one process spent 3 s in a run of 1 s."""
     run = made(tmp_path, [row("posix", "open", "open", 3000, calls=400)])

@@ -120,8 +120,10 @@ class Account:
         """A condition on cells: these causes, of the files and the direction that a finding's row names."""
         text = "list_contains($causes, cause)"
         values: dict[str, Any] = {"causes": sorted(causes)}
-        files = row.get("cell_files") or self._files_of(row.get("path"))
-        if files:
+        if row.get("cell_files") is not None:
+            text += " and list_contains($files, file)"
+            values["files"] = row["cell_files"]
+        elif files := self._files_of(row.get("path")):
             text += " and (file is null or list_contains($files, file))"
             values["files"] = files
         if row.get("cell_way") is not None:
