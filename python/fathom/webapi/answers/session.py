@@ -182,7 +182,7 @@ class View:
         except UsageError as error:
             self.stop.check()
             if isinstance(error.__cause__, duckdb.OutOfMemoryException):
-                raise OverLimit(f"it needs more memory than {MEMORY}; choose less") from error
+                raise OverLimit(f"it needs more memory than {MEMORY}; ask for less") from error
             raise
 
     def keep(self, name: str, text: str) -> None:

@@ -112,7 +112,7 @@ class Answers:
             )
             await asyncio.wait({thread}, timeout=None if is_patient else seconds)
             while not thread.done():
-                stop.now(OverLimit(f"{name} took longer than {seconds:.3g} s; choose less"))
+                stop.now(OverLimit(f"{name} took longer than {seconds:.3g} s; ask for less"))
                 await asyncio.wait({thread}, timeout=AGAIN)
             return thread.result()
 
