@@ -61,7 +61,7 @@ static void wish_level(struct call *k)
 /* The answer says of each how much was read. */
 static int keep_extents(struct fathom_fwd_request *r, const struct vectors *v)
 {
-	r->extents = malloc(v->n * sizeof(*r->extents) + 1);
+	r->extents = v->n == 1 ? &r->extent : malloc(v->n * sizeof(*r->extents) + 1);
 	if (!r->extents)
 		return ENOMEM;
 	memcpy(r->extents, v->extents, v->n * sizeof(*r->extents));
@@ -128,11 +128,12 @@ static uint64_t take_read(struct call *k)
 {
 	struct fathom_fwd_request *r = k->request;
 	uint32_t n = get_count(&k->r, FWD_LIMIT_EXTENTS, 8);
-	uint64_t *got = calloc(n ? n : 1, sizeof(*got)), sum = 0, here;
+	uint64_t few[4], *got = n > 4 ? calloc(n, sizeof(*got)) : few, sum = 0, here;
 
 	if (!got || n != r->n) {
 		k->r.bad = true;
-		free(got);
+		if (got != few)
+			free(got);
 		return 0;
 	}
 	for (uint32_t i = 0; i < n; i++) {
@@ -148,7 +149,8 @@ static uint64_t take_read(struct call *k)
 	} else {
 		spread(k, got, sum);
 	}
-	free(got);
+	if (got != few)
+		free(got);
 	k->r.at = k->r.bad ? k->r.at : NULL; /* all was read */
 	return sum;
 }

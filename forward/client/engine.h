@@ -63,6 +63,7 @@ struct fathom_fwd_request {
 	int lost;                          /* errno: it will not be answered */
 	uint64_t offset, length;           /* the range, for messages */
 	struct fathom_fwd_extent *extents; /* of a read */
+	struct fathom_fwd_extent extent;   /* the only one: it costs no allocation */
 	uint32_t n;
 	struct fathom_fwd_handle handle;
 	char file[FILE_BYTES];              /* its name in messages, if the caller gave one */

@@ -6,7 +6,8 @@
 void request_free(struct fathom_fwd_request *r)
 {
 	memory_free(&r->memory);
-	free(r->extents);
+	if (r->extents != &r->extent)
+		free(r->extents);
 	free(r->body);
 	free(r->reply);
 	free(r);
