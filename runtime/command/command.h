@@ -73,7 +73,9 @@ struct options {
 	bool kernel, kernel_calls;   /* what the kernel does for it, too; and its system calls */
 	const char *forward_storage; /* where each keeps stripes of its own; NULL: they share it */
 	struct sink sink;
-	bool no_show;   /* no summary at the end */
+	const char *
+		keep_calls_if; /* reasons to keep calls once the program has ended; NULL: they stay */
+	bool no_show;          /* no summary at the end */
 	bool join;      /* of `fathom env`: the run is the one of all that the launcher started */
 	char **command; /* NULL-terminated */
 };
@@ -180,6 +182,12 @@ void watch_start(struct run *run, bool wait);
 void watch_program(const struct run *run, pid_t program); /* it has been started */
 void watch_end(const struct run *run, int wait_status);   /* it has ended, and run.json says so */
 
+/* keep.c: calls that go when the program has ended. */
+const char *keep_parse(const char *list);
+void keep_check(const struct run *run);  /* fails before anything is made */
+void keep_decide(const struct run *run); /* on all nodes, by who started the program */
+__attribute__((noreturn)) void keep_become(const struct run *run, bool this_node);
+
 /* agent.c: the process that stays beside the traced ones, one per node. */
 const char *engine_find(void); /* NULL: not installed */
 size_t agent_words(const struct run *run, const char *engine, const char **words); /* at most 18 */
@@ -212,6 +220,6 @@ __attribute__((noreturn)) void program_exec(char **command);
 bool child_wait(pid_t child, int *status); /* false: its status is not to be had */
 int program_wait(struct run *run);         /* runs it as a child; its wait status */
 __attribute__((noreturn)) void python_exec(char **arguments);
-void python_show(const char *run_directory);
+void python_run(char **arguments); /* what it prints goes to stderr: stdout is the program's */
 
 #endif

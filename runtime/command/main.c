@@ -36,6 +36,7 @@ static void prepare(struct run *run, bool with_command, int argc, char **argv)
 		with_command || run->options.join ? launcher_find() : (struct launcher){"", NULL};
 	if (with_command)
 		find_program(run);
+	keep_check(run);
 	strace_check(run);
 	kernel_load(run);
 	forwarding_check(run);
@@ -86,9 +87,10 @@ static int command_run(int argc, char **argv)
 	run_finish(&run, status);
 	watch_end(&run, status);
 	agent_end(&run);
+	keep_decide(&run);
 	ring_remove_if_done(run.ring);
 	if (!run.options.no_show)
-		python_show(run.directory);
+		python_run((char *[]){"show", (char *)run.directory, NULL});
 	fprintf(stderr, "fathom: run directory %s\n", run.directory);
 	return end_as(status);
 }

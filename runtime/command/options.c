@@ -335,6 +335,11 @@ static void take_mmap(struct options *options, const char *value)
 	options->mmap = value;
 }
 
+static void take_keep(struct options *options, const char *value)
+{
+	options->keep_calls_if = keep_parse(value);
+}
+
 static void take_agent(struct options *options, const char *value)
 {
 	(void)value;
@@ -494,6 +499,12 @@ static const struct {
 	 "commits of journals; calls: and system calls of programs that no library can be brought "
 	 "into; as root, or with CAP_BPF and CAP_PERFMON (docs/kernel.md)",
 	 .take = take_kernel, .of = RUN},
+	{"keep-calls-if", "LIST",
+	 "once PROGRAM has ended, keep the calls of a node only if it shows one of these, "
+	 "comma-separated, else their sums: io>10% (of the run time), errors, unfinished, failed, "
+	 "finding>5s (default: FATHOM_KEEP_CALLS_IF, or all stay)",
+	 .take = take_keep, .of = RUN,
+	 .instead = "; fathom pack RUN --keep-calls-if decides at the job's end"},
 	{"no-show", NULL, "no summary on stderr at the end",
 	 .flag = offsetof(struct options, no_show), .of = RUN},
 	{"join", NULL,
@@ -621,7 +632,7 @@ static void refuse(const char *command, const char *word)
 /* argv[0] is the command's name, `run` or `env`. */
 void options_parse(struct options *options, bool with_command, int argc, char **argv)
 {
-	const char *collector = getenv("FATHOM_COLLECT");
+	const char *collector = getenv("FATHOM_COLLECT"), *keep = getenv("FATHOM_KEEP_CALLS_IF");
 	const enum command command = with_command ? RUN : ENV;
 	int option;
 
@@ -641,6 +652,8 @@ void options_parse(struct options *options, bool with_command, int argc, char **
 	finish_probes(options);
 	if (!options->collect && collector && *collector)
 		options->collect = parse_collector(collector);
+	if (with_command && !options->keep_calls_if && keep && *keep)
+		options->keep_calls_if = keep_parse(keep);
 	if ((options->collect || options->sink.on) && !options->sample)
 		options->sample = "0";
 	sink_check(options);

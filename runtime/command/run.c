@@ -217,6 +217,10 @@ static void json_configuration(struct text *out, const struct run *run)
 	}
 	if (options->tunable)
 		text_add(out, ", \"tunable\": true");
+	if (options->keep_calls_if) {
+		text_add(out, ", \"keep_calls_if\": ");
+		json_string(out, options->keep_calls_if);
+	}
 	if (options->probes) {
 		text_add(out, ", \"probes\": ");
 		json_list(out, options->probes, ':');

@@ -319,10 +319,8 @@ void python_exec(char **arguments)
 	     words[0], strerror(errno));
 }
 
-/* The summary, on stderr: stdout is the program's. */
-void python_show(const char *run_directory)
+void python_run(char **arguments)
 {
-	char *arguments[] = {"show", (char *)run_directory, NULL};
 	pid_t child = fork();
 	int status;
 

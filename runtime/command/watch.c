@@ -400,7 +400,9 @@ static void take_name(void)
 
 __attribute__((noreturn)) static void become_watcher(const void *of)
 {
-	begin(of);
+	const struct watcher *watcher = of;
+
+	begin(watcher);
 	if (watch.wakes < 0 || watch.changes < 0)
 		_exit(EXIT_FATHOM);
 	take_name();
@@ -408,6 +410,8 @@ __attribute__((noreturn)) static void become_watcher(const void *of)
 		wake();
 	if (watch.completing)
 		complete();
+	if (watcher->starter && watcher->run->options.keep_calls_if)
+		keep_become(watcher->run, true);
 	_exit(0);
 }
 

@@ -71,6 +71,7 @@ enum chunk_flag {
 	CHUNK_SIDE = 4,
 	CHUNK_RING_COPY = 8,
 	CHUNK_BEFORE_EXEC = 16,
+	CHUNK_SUMS = 32,
 };
 
 /* Flags of a descriptor. */

@@ -39,6 +39,11 @@ COMMANDS: dict[str, tuple[Callable[[Path], None], tuple[str, ...], tuple[str, ..
     "pack --force": (packed_run, (*PACK, "--force"), ("w.fathom", "rings")),
     "recover": (killed_run, (ENGINE, "recover", "w.fathom"), ("w.fathom", "rings")),
     "join": (killed_run, (ENGINE, "join", "all.fathom", "w.fathom"), ("w.fathom", "all.fathom")),
+    "thin": (
+        killed_run,
+        (ENGINE, "thin", "w.fathom", "--keep-if", "io>100%"),
+        ("w.fathom", "rings"),
+    ),
     "stat": (packed_run, (ENGINE, "stat", "w.fathom"), ()),
 }
 

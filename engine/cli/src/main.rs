@@ -12,7 +12,10 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
-use fathom_pack::{Named, Options, PackError, Step, bench, join, pack, pack_in_shares, recover};
+use fathom_pack::{
+	Decision, Named, Options, PackError, Step, Thin, Triggers, bench, join, pack, pack_in_shares,
+	recover, thin,
+};
 use fathom_sink::Sink;
 
 /// Reads Fathom's streams: packs a run into tables, brings in what dead processes left, shows what is in a file.
@@ -69,6 +72,27 @@ enum Command {
 		/// Threads [default: one per processor]
 		#[arg(long, default_value_t = 0, hide_default_value = true, value_name = "N")]
 		jobs: usize,
+	},
+	/// Drop the calls of nodes whose processes show none of some reasons to keep them
+	///
+	/// Sums of the calls stay. Each node is decided for itself, and a line on stderr says how. Being stopped in the middle,
+	/// or doing it twice, does no harm.
+	#[command(after_help = "Example:\n  fathom-engine thin s3d.fathom --keep-if 'io>10%,failed'")]
+	Thin {
+		/// Run directory, NAME.fathom
+		run: PathBuf,
+		/// Reasons, comma-separated: io>PERCENT%, errors, unfinished, failed
+		#[arg(long, value_name = "LIST", value_parser = Triggers::parse)]
+		keep_if: Triggers,
+		/// Only the node that this runs on
+		#[arg(long)]
+		this_node: bool,
+		/// What else did not hold, to be said with the rest
+		#[arg(long, value_name = "TEXT")]
+		besides: Option<String>,
+		/// Where rings lie [default: as run.json says]
+		#[arg(long, value_name = "DIR")]
+		ring: Option<PathBuf>,
 	},
 	/// Bring the rings of dead processes into a run's streams
 	///
@@ -194,6 +218,18 @@ fn run(command: Command) -> Result<(), String> {
 		}
 		Command::PackShare { folder, step, number, jobs } => {
 			fathom_pack::share(&folder, step, number, jobs).map_err(text)
+		}
+		Command::Thin { run, keep_if, this_node, besides, ring } => {
+			for decision in
+				thin(&run, &keep_if, &Thin { this_node, ring, besides }).map_err(text)?
+			{
+				let Decision { host, kept, why, before, after } = decision;
+				say(&match kept {
+					true => format!("{host}: calls kept: {why}"),
+					false => format!("{host}: calls dropped, {before} bytes are {after}: {why}"),
+				});
+			}
+			Ok(())
 		}
 		Command::Recover { run, ring } => bring_in(&run, ring),
 		Command::Stat { path } => stat::stat(&path),

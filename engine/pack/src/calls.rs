@@ -121,6 +121,8 @@ pub struct Out {
 	pub file_accesses: FileAccesses,
 	/// Calls whose state is not `done`.
 	pub unfinished: u64,
+	/// Calls of the stream that no sum has, by seq, with the op around each.
+	pub apart: HashMap<u64, u16>,
 }
 
 /// One stream on its way into the tables.
@@ -291,6 +293,12 @@ impl Writing<'_, '_, '_> {
 	/// A call's share of `counters`, `tops` and `heat`.
 	#[inline]
 	fn count(&mut self, call: &CallRow, enclosing: u16) {
+		if !self.out.apart.is_empty()
+			&& let Some(around) = self.out.apart.get_mut(&call.seq)
+		{
+			*around = enclosing;
+			return;
+		}
 		let rows = &*self.rows;
 		let lane = LaneKey {
 			stream: rows.local,

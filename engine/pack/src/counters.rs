@@ -144,7 +144,7 @@ struct Lane {
 }
 
 /// A bit for each of [`PatternCounts::each`].
-const EVERY_COUNT: u16 = (1 << 10) - 1;
+pub const EVERY_COUNT: u16 = (1 << 10) - 1;
 const NO_TURN: u32 = u32::MAX;
 const RECENT: usize = 64;
 
@@ -346,6 +346,15 @@ impl Counters {
 			let place = (key.stream, key.object, layer);
 			lane.turn = number(&mut self.turn_index, place, turns.len(), || turns.push(None));
 		}
+	}
+
+	/// Of each row, in their order, the first lane.
+	pub fn homes(&self) -> Vec<LaneKey> {
+		let mut homes: Vec<Option<LaneKey>> = vec![None; self.rows.len()];
+		for (key, lane) in &self.lanes {
+			homes[lane.row as usize].get_or_insert(*key);
+		}
+		homes.into_iter().flatten().collect() // a row is made with its first lane
 	}
 
 	pub fn into_rows(mut self) -> (Vec<(Key, Sum)>, Vec<Top>) {

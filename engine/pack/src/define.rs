@@ -6,6 +6,7 @@ use fathom_stream::{MAX_FIELDS, OpRecord, ProcessRecord, Record, Site, op_flag};
 use serde::{Deserialize, Serialize};
 
 use crate::counters::Direction;
+use crate::survey::{REMOVED, RENAMED};
 
 /// Fields of an op.
 pub const MAX_TARGETS: usize = MAX_FIELDS;
@@ -306,6 +307,7 @@ impl Definitions {
 			Record::Mark(mark) if mark.kind == b"library" => {
 				self.libraries.insert(text(mark.detail));
 			}
+			Record::Mark(mark) if [RENAMED, REMOVED].map(str::as_bytes).contains(&mark.kind) => {}
 			Record::Mark(mark) => self.marks.push(MarkDef {
 				stream,
 				ticks: mark.ticks,

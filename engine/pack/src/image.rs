@@ -54,6 +54,9 @@ impl Loaded {
 				}
 			}
 		}
+		if by_key.values().any(|(_, chunk)| chunk.header.sums()) {
+			by_key.retain(|_, (_, chunk)| chunk.header.sums());
+		}
 		let chunks = by_key.len() as u64;
 		Content { streams: by_stream(by_key), skipped, chunks }
 	}
@@ -66,7 +69,9 @@ fn keep_better<'a>(
 	file: usize,
 	chunk: Chunk<'a>,
 ) {
-	let worth = |chunk: &Chunk<'_>| (!chunk.header.ring_copy(), chunk.header.committed);
+	let worth = |chunk: &Chunk<'_>| {
+		(chunk.header.sums(), !chunk.header.ring_copy(), chunk.header.committed)
+	};
 	let key = (chunk.header.stream, chunk.header.number);
 	match by_key.get(&key) {
 		Some((_, before)) if worth(before) >= worth(&chunk) => {}

@@ -45,6 +45,11 @@ impl Nature {
 		}
 	}
 
+	/// Is it the program's own where nothing but regions is around it?
+	pub fn is_own(self) -> bool {
+		self.role == Role::Own
+	}
+
 	/// May what it holds be the program's own?
 	pub fn is_region(self) -> bool {
 		self.role == Role::Region

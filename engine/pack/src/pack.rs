@@ -57,10 +57,10 @@ pub struct Packed {
 }
 
 /// Holds the run's lock while it lives.
-struct Lock(#[allow(dead_code)] File); // the lock goes when the file is closed
+pub struct Lock(#[allow(dead_code)] File); // the lock goes when the file is closed
 
 impl Lock {
-	fn take(run: &Path, quiet: bool) -> Result<Lock, PackError> {
+	pub fn take(run: &Path, quiet: bool) -> Result<Lock, PackError> {
 		let path = run.join(".pack.lock");
 		let file = open_or_create(&path).at(&path)?;
 		if !try_lock(&file).at(&path)? {
@@ -103,15 +103,20 @@ pub fn threads(jobs: usize) -> Result<rayon::ThreadPool, PackError> {
 	pool.map_err(|error| PackError::Threads(error.to_string()))
 }
 
+/// What dead processes left, from these rings or those that `run.json` names.
+pub fn bring_in(path: &Path, rings: Option<&Path>) -> Result<Recovered, PackError> {
+	match rings {
+		Some(rings) => recover::recover(path, rings),
+		None => recover::recover_own(&Run::open(path)?),
+	}
+}
+
 fn pack_locked(
 	path: &Path,
 	options: &Options,
 	workers: Option<&mut dyn ShareWorkers>,
 ) -> Result<Packed, PackError> {
-	let recovered = match &options.ring {
-		Some(rings) => recover::recover(path, rings)?,
-		None => recover::recover_own(&Run::open(path)?)?,
-	};
+	let recovered = bring_in(path, options.ring.as_deref())?;
 	let run = Run::open(path)?;
 	let tables = run.tables();
 	let stamp = stamp(&run, &recovered);
@@ -176,11 +181,11 @@ pub fn survey_images(
 
 /// What follows from the surveys of all images; the same for everyone who has them.
 pub struct Whole {
-	merged: Merged,
+	pub merged: Merged,
 	collectives: Collectives,
-	times: Times,
+	pub times: Times,
 	lasted: Option<i64>,
-	processes: Vec<ProcessFacts>,
+	pub processes: Vec<ProcessFacts>,
 	collective_rows: Vec<CollectiveRow>,
 	numbers: Vec<CallNumbers>,
 }
@@ -316,7 +321,7 @@ fn fresh(tables: &Path, stamp: &str) -> Result<bool, PackError> {
 		&& names.split_whitespace().all(|name| tables.join(name).is_file()))
 }
 
-fn remove(path: &Path) -> Result<(), PackError> {
+pub fn remove(path: &Path) -> Result<(), PackError> {
 	fs::remove_dir_all(path).if_there().at(path).map(|_| ())
 }
 

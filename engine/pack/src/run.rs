@@ -253,6 +253,14 @@ impl Run {
 		seen.map_or_else(|| self.child_exited(image), |status| status & 0x7f == 0)
 	}
 
+	/// The program's end, where `fathom run` saw it and it was no success.
+	pub fn failed(&self) -> Option<String> {
+		let json = self.manifest();
+		let exit = |how: &str| json.get("exit")?.get(how)?.as_i64().filter(|&number| number != 0);
+		let status = exit("status").map(|status| format!("the program ended with status {status}"));
+		status.or_else(|| Some(format!("signal {} ended the program", exit("signal")?)))
+	}
+
 	fn child_exited(&self, image: &Image) -> bool {
 		let read = || -> Option<(u64, bool, String)> {
 			let json = self.manifest();

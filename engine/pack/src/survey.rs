@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 use fathom_stream::{
-	Chunk, Clock, Counter, Decoder, Link, Record, ThreadUse, UNKNOWN_OFFSET, link_kind,
+	Chunk, Clock, Counter, Decoder, Link, Mark, Record, ThreadUse, UNKNOWN_OFFSET, link_kind,
 	object_class,
 };
 use serde::{Deserialize, Serialize};
@@ -16,6 +16,10 @@ use crate::error::PackError;
 use crate::image::{Loaded, StreamChunks};
 use crate::run::Image;
 use crate::walk::{Row, State, Visitor, Walker};
+
+/// Kinds of marks that say of files what calls said that are not there any more: `FROM\0TO` and the object, or the object.
+pub const RENAMED: &str = "renamed";
+pub const REMOVED: &str = "removed";
 
 #[derive(Debug, Serialize, Deserialize)]
 pub struct StreamSurvey {
@@ -418,6 +422,19 @@ impl<'s> Pass<'s> {
 		}
 	}
 
+	/// What a mark says in place of a call that is not there any more.
+	fn told(&mut self, mark: &Mark<'_>) {
+		let object = mark.value as u32;
+		if mark.kind == REMOVED.as_bytes() {
+			self.removed(object);
+		} else if mark.kind == RENAMED.as_bytes()
+			&& let Some((from, to)) = define::text(mark.detail).split_once('\0')
+		{
+			let (from, to) = (from.to_owned(), to.to_owned());
+			self.survey.renamed.push(Renamed { object, from, to });
+		}
+	}
+
 	fn counted(&mut self, counter: &Counter) {
 		self.summary.counted += counter.calls;
 		let removes = self.notable.get(counter.op as usize).is_some_and(|op| op.removes);
@@ -593,6 +610,7 @@ impl Visitor for Pass<'_> {
 		match record {
 			Record::Counter(counter) => self.counted(counter),
 			Record::Link(link) => self.completed(link),
+			Record::Mark(mark) => self.told(mark),
 			Record::Text(text) => {
 				let name = String::from_utf8_lossy(text.name);
 				if name == "to" {

@@ -230,7 +230,7 @@ impl<'r> Writer<'r> {
 		Ok(())
 	}
 
-	fn maps(&self, image: usize) -> ImageMaps<'_> {
+	pub fn maps(&self, image: usize) -> ImageMaps<'_> {
 		let state = &self.merged.images[image];
 		let unknown_op = self.merged.ops.len() as u16 - 1;
 		let mut maps = ImageMaps {
@@ -266,7 +266,7 @@ impl<'r> Writer<'r> {
 	}
 }
 
-fn stream_rows<'p>(
+pub fn stream_rows<'p>(
 	state: &ImageState,
 	maps: &'p ImageMaps<'p>,
 	ordinals: &'p [Option<Vec<u32>>],

@@ -124,6 +124,11 @@ impl Header {
 		self.flags & chunk_flag::RING_COPY != 0
 	}
 
+	/// Other chunks of its process do not count.
+	pub fn sums(&self) -> bool {
+		self.flags & chunk_flag::SUMS != 0
+	}
+
 	/// The call that this side stream interrupted.
 	pub fn base(&self) -> Option<(u64, u64)> {
 		let known = self.side() && self.base_stream != 0 && self.base_seq != NO_SEQ;

@@ -145,6 +145,7 @@ pub mod chunk_flag {
 	pub const SIDE: u32 = 4;
 	pub const RING_COPY: u32 = 8;
 	pub const BEFORE_EXEC: u32 = 16;
+	pub const SUMS: u32 = 32;
 }
 
 /// Flags of a descriptor.

@@ -47,6 +47,11 @@ impl ChunkWriter {
 		self.bytes.len() - self.header
 	}
 
+	/// Records as they stand in another chunk.
+	pub fn records(&mut self, bytes: &[u8]) {
+		self.bytes.extend_from_slice(bytes);
+	}
+
 	fn record(&mut self, kind: u8, payload: &[u8]) {
 		self.bytes.push(0x80 | kind);
 		put_text(&mut self.bytes, payload);

@@ -12,6 +12,7 @@ examples:
   fathom pack node1/s3d node2/s3d -o s3d
   fathom pack s3d --one-file s3d.zip
   fathom pack s3d.1 --skip io_helpers.c --skip mytools.io
+  fathom pack s3d.1 --keep-calls-if 'io>10%,errors,unfinished,failed'
   fathom pack s3d.1 --cluster scheduler.json    # by the workers of a Dask cluster, on the job's nodes
 """
 
@@ -48,6 +49,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         " Python module; repeatable; '' for none (default: what fathom run --skip said)",
     )
     parser.add_argument(
+        "--keep-calls-if",
+        metavar="LIST",
+        help="keep the calls of a node only if it shows one of these, comma-separated, else their sums: io>10%% (of the"
+        " run time), errors, unfinished, failed, finding>5s",
+    )
+    parser.add_argument(
         "--cluster",
         metavar="WHERE",
         help=f"by the workers of a Dask cluster, a share of the processes each: {FORMS}",
@@ -80,8 +87,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.skip:
         manifest.skip(directory, [name for name in arguments.skip if name])
 
-    from fathom.cli import pack_tables  # with all that reads tables; nodes do without
+    from fathom.cli import pack_calls, pack_tables  # with all that reads tables; nodes do without
 
+    if arguments.keep_calls_if is not None:
+        pack_calls.drop(directory, arguments.keep_calls_if)
     pack_tables.pack(directory, arguments.force, bool(arguments.skip), arguments.cluster)
     if arguments.one_file:
         pack_tables.write_one_file(directory, arguments.one_file)
@@ -99,7 +108,11 @@ def _recover(directory: Path) -> int:
 
 def _check(arguments: argparse.Namespace) -> None:
     """What goes together. Errors: UsageError."""
-    given = [name for name in ("one_file", "force", "skip", "cluster") if getattr(arguments, name)]
+    given = [
+        name
+        for name in ("one_file", "force", "skip", "keep_calls_if", "cluster")
+        if getattr(arguments, name)
+    ]
     if arguments.collect:
         if not arguments.output:
             raise UsageError("pack: --collect into which run? add -o NAME")

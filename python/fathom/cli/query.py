@@ -25,6 +25,7 @@ examples:
 """
 
 import argparse
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -269,10 +270,24 @@ def _show(arguments: argparse.Namespace, statement: str) -> int:
     with _opened(arguments) as opened:
         combine = arguments.combine
         rows = _apart(opened.in_parts(statement, combine) if combine else opened.many(statement))
+        gone = _dropped(opened, statement)
     if arguments.json:
         written.show(rows)
     elif arguments.csv:
         tables.write_csv(rows)
     else:
         _print(rows)
+    for line in gone:
+        print(f"fathom: {line}", file=sys.stderr)
     return 0
+
+
+def _dropped(opened: Run, statement: str) -> list[str]:
+    """Why calls that a statement asks for are not there (`--keep-calls-if`)."""
+    asked = re.search(r"\b(calls|args|links)\b", statement)
+    if not asked or "keep_calls_if" not in opened.manifest.get("configuration", {}):
+        return []
+    rows = opened.sql(
+        "select detail, sum(value) as calls from marks where kind = 'calls dropped' group by detail order by calls desc"
+    )
+    return [f"{row['calls']:,} calls dropped: {row['detail']}" for row in rows.to_pylist()]

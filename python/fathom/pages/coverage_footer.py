@@ -123,8 +123,9 @@ def missing(page: Page) -> list[str]:
     ]
     for row in page.rows("missing"):
         detail = f": {printable(row['detail'])}" if row["detail"] else ""
-        # What an imported log lacks is one mark, whose value says how often.
-        often = row["value"] if row["kind"] in TOOLS else row["marks"]
+        # What an imported log lacks, and which calls were dropped, is one mark, whose value says how often.
+        by_value = row["kind"] in TOOLS or row["kind"] == "calls dropped"
+        often = row["value"] if by_value else row["marks"]
         times = f" ({often:,} times)" if often > 1 else ""
         lines.append(f"  {printable(row['kind'])}{detail}{times}")
     if len(lines) > MOST_LINES:

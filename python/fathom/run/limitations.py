@@ -1,4 +1,4 @@
-"""What runs imported from other tools lack, and what to do about it: no setting of `fathom run` helps there."""
+"""What runs imported from other tools lack, and those whose calls were dropped, and what to do about it."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,14 +17,21 @@ EVERY = {
 }
 
 
+def _dropped(manifest: Manifest) -> str | None:
+    reasons = manifest.get("configuration", {}).get("keep_calls_if")
+    if not reasons:
+        return None
+    return f"calls stay only if {reasons}: record it without --keep-calls-if"
+
+
 def reads_and_writes(manifest: Manifest, otherwise: str) -> str:
     """Where reads and writes are not there; `otherwise`: of a run of our own."""
-    return TRACED.get(manifest.get("recorder", ""), otherwise)
+    return TRACED.get(manifest.get("recorder", ""), _dropped(manifest) or otherwise)
 
 
 def every_call(manifest: Manifest, otherwise: str) -> str:
     """Where not all calls are there."""
-    return EVERY.get(manifest.get("recorder", ""), otherwise)
+    return EVERY.get(manifest.get("recorder", ""), _dropped(manifest) or otherwise)
 
 
 @contextmanager

@@ -202,6 +202,12 @@ def skip(run: Path, names: list[str]) -> None:
     add(run, {"configuration": configuration | {"skip": names}})
 
 
+def keep_calls(run: Path, reasons: str) -> None:
+    """Says for which reasons calls are kept, as `fathom run --keep-calls-if` does."""
+    configuration = read(run).get("configuration", {})
+    add(run, {"configuration": configuration | {"keep_calls_if": reasons}})
+
+
 def write(path: Path, content: Manifest) -> None:
     """The file as a whole, or not at all."""
     replace_text(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
