@@ -90,8 +90,8 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
 
 
 def diff(a: str | PathLike[str], b: str | PathLike[str], by: str = "function") -> pyarrow.Table:
-    """Two runs side by side, as `fathom diff A B --by` has them: by layer, function, line, rank, file or configuration; the
-    largest difference first. Raises `fathom.errors.FathomError`."""
+    """Two runs side by side, as `fathom diff A B --by` has them: by layer, function, line, rank, file or
+    configuration; the largest difference first. Raises `fathom.errors.FathomError`."""
     from fathom import api
 
     return api.diff(a, b, by)
