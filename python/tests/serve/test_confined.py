@@ -43,7 +43,7 @@ def resident(server: Server) -> int:
 @pytest.mark.parametrize("statement", [*LARGE, *LONG])
 def test_a_value_as_large_as_the_machine(server: Server, statement: str) -> None:
     status, answer = server.ask(f"sql?run=small&q={quote(statement)}")
-    assert status == 422 and "ask for less" in answer["error"]  # of memory, or on a busy machine of time
+    assert status == 422 and "ask for less" in answer["error"]  # memory, or time on a busy machine
     assert resident(server) < 1024
     assert server.ask("sql?run=small&q=select%201%20as%20one")[1]["rows"] == [[1]]
 
