@@ -20,6 +20,7 @@ from typing import Any
 
 import fathom
 import pytest
+from fathom.run.store import Run
 from harness import disks, needs, paths, readers
 
 SIZE = 1 << 16
@@ -153,6 +154,48 @@ def test_a_writer_that_is_ahead_of_its_disk_pauses(tmp_path: Path) -> None:
         from kernel_calls() where kind = 'write'"""
     ((paused, inside, told),) = (tuple(row.values()) for row in recorded.sql(sums).to_pylist())
     assert paused == told > 0 and inside
+    assert in_account(recorded, "write")["write-back"] == pytest.approx(paused)
+
+
+def in_account(recorded: Run, op: str) -> dict[str | None, float]:
+    """What the kernel did in the account's ns of a function, before it is asked who waited for a processor."""
+    sql = "select kernel, sum(time) as ns from account_storage() where op = $op group by kernel"
+    return {row["kernel"]: row["ns"] for row in recorded.sql(sql, op=op).to_pylist()}
+
+
+READER = """
+import mmap, os, sys
+fd = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT, 0o644)
+os.write(fd, bytes(64 << 20))
+os.fsync(fd)
+buffer = mmap.mmap(-1, 1 << 20)
+past = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)
+for _ in range(64):
+    os.readv(past, [buffer])
+for i in range(64):
+    os.pread(fd, 1 << 20, i << 20)
+"""
+
+
+@pytest.mark.parametrize("level", ["call", "job"])
+def test_the_account_knows_the_device_and_the_cache(tmp_path: Path, level: str) -> None:
+    """O_DIRECT waits for the device; what was written is in memory. At level job nobody knows which call it was."""
+    with disks.disk("ext4", tmp_path) as at:
+        done = run(
+            "--level", level, "-o", tmp_path / "r", "--", sys.executable, "-c", READER, at / "f"
+        )
+    assert done.returncode == 0, done.stderr
+    recorded = fathom.open(tmp_path / "r.fathom")
+    sums = "select op, sum(time) as ns from counters where layer = 'posix' group by op"
+    times = {row["op"]: row["ns"] for row in recorded.sql(sums).to_pylist()}
+    parts = {op: in_account(recorded, op) for op in ("readv", "pread", "write", "fsync")}
+    for op, part in parts.items():
+        assert sum(part.values()) == pytest.approx(times[op], abs=1)
+    if level == "job":
+        assert all(part.keys() == {None} for part in parts.values())
+        return
+    assert parts["readv"].keys() == {"device"} and parts["pread"].keys() == {"cache"}
+    assert parts["fsync"]["device"] > 0
 
 
 # Names of temporary files and of pipes are others each time.

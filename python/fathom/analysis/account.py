@@ -2,13 +2,14 @@
 
 Each process's cells (cause, layer, function, file) add up to the time of its own I/O calls (analysis/sql/account.sql).
 A finding takes the cells that its mistake fills: what is won is the slowest process's time before and after.
+Of reads, writes and syncs they say what the kernel did meanwhile, where it was asked.
 Beside them stands what the run-time read from a network's file system, cause `start-up`, which is in no own call.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -33,6 +34,13 @@ CAUSES = {
     "transfer": "the bytes asked for, at the store's rate",
     "unexplained": "no cause is known",
 }
+#: What the kernel did in reads, writes and syncs, where it was asked (`fathom run --kernel`) -> what that is.
+KERNEL = {
+    "cache": "data were copied from and to memory",
+    "device": "requests to block devices were under way, or a server's client was at work",
+    "write-back": "writers were paused, since too much of memory was to be written",
+    "journal": "syncs waited for the commit of the file system's journal",
+}
 #: Where the price of an access is from (`learnt` of account_references()), the nearest first -> what that is.
 REFERENCES = {
     "run": "this run's own accesses",
@@ -51,6 +59,9 @@ class Share:
     rank: int | None
     seconds: float
     causes: dict[str, float]  # seconds, in the order of CAUSES; without those of none
+    kernel: dict[str, float] = field(
+        default_factory=dict
+    )  # seconds of the same by KERNEL, as far as it is known
 
 
 @dataclass(frozen=True)
@@ -114,11 +125,14 @@ class Account:
         return row["s"][0].as_py()  # type: ignore[no-any-return]
 
     def _is_taken(self, causes: frozenset[str], row: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """A condition on cells: these causes, of the files and the direction that a finding's row names."""
+        """A condition on cells: these causes, and the files, direction and doing of the kernel that a row names."""
         text, values = "list_contains($causes, cause)", {"causes": sorted(causes)}
         if row.get("cell_files") is not None:
             text += " and list_contains($files, file)"
             values["files"] = row["cell_files"]
+        if row.get("cell_kernel") is not None:
+            text += " and kernel = $kernel"
+            values["kernel"] = row["cell_kernel"]
         if row.get("cell_way") is not None:
             text += " and coalesce(direction(kind, op), $way) = $way"
             values["way"] = row["cell_way"]
@@ -163,14 +177,29 @@ class Account:
         )
 
 
+def _sums(rows: list[dict[str, Any]], key: str) -> dict[str, float]:
+    """Seconds of the rows by one of their columns."""
+    sums: dict[str, float] = {}
+    for row in rows:
+        sums[row[key]] = sums.get(row[key], 0.0) + row["seconds"]
+    return sums
+
+
 def _share(run: Run, process: int) -> Share:
     rows = run.sql(
-        "select cause, sum(time) / 1e9 as seconds, any_value(p.rank) as rank"
-        " from account() as a left join processes as p using (process) where process = $process group by cause",
+        "select cause, kernel, sum(time) / 1e9 as seconds, any_value(p.rank) as rank"
+        " from account() as a left join processes as p using (process) where process = $process"
+        " group by cause, kernel",
         process=process,
     ).to_pylist()
-    causes = in_order({row["cause"]: row["seconds"] for row in rows})
-    return Share(process, rows[0]["rank"], sum(causes.values()), causes)
+    causes, kernel = (_sums(rows, key) for key in ("cause", "kernel"))
+    return Share(
+        process,
+        rows[0]["rank"],
+        sum(causes.values()),
+        in_order(causes),
+        {name: kernel[name] for name in KERNEL if kernel.get(name)},
+    )
 
 
 def bar(run: Run) -> Bar:

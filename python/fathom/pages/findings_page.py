@@ -9,7 +9,7 @@ import re
 import sys
 from collections.abc import Iterable
 
-from fathom.analysis.account import CAUSES
+from fathom.analysis.account import CAUSES, KERNEL
 from fathom.analysis.advice import PART
 from fathom.analysis.findings import Rule, catalog, read
 from fathom.text import numbers
@@ -41,6 +41,13 @@ This page is made from the headers in [catalog/findings](../catalog/findings/REA
 | cause | what it is |
 |---|---|
 {causes}
+
+[`fathom run --kernel`](kernel.md#in-the-account) also says what the kernel did in reads, writes and syncs.
+That is a column of its own, `kernel`: a second of `transfer` stays one, and is of the `device` or the `cache`.
+
+| kernel | what it is |
+|---|---|
+{kernel}
 """
 ORDER = ("hdf5", "netcdf", "pnetcdf", "mpiio", "posix", "stdio", "aio")
 
@@ -85,8 +92,11 @@ def _place(layer: str) -> tuple[int, str]:
 
 def page(rules: Iterable[Rule]) -> str:
     """The page, in Markdown."""
-    causes = "\n".join(f"| {cause} | {means} |" for cause, means in CAUSES.items())
-    parts = [INTRODUCTION.format(causes=causes)]
+    causes, kernel = (
+        "\n".join(f"| {name} | {means} |" for name, means in table.items())
+        for table in (CAUSES, KERNEL)
+    )
+    parts = [INTRODUCTION.format(causes=causes, kernel=kernel)]
     layer = ""
     for rule in sorted(rules, key=lambda one: (_place(one.layer), one.name)):
         if rule.layer != layer:
