@@ -140,12 +140,7 @@ for _ in range(32):
 
 def test_a_writer_that_is_ahead_of_its_disk_pauses(tmp_path: Path) -> None:
     with disks.disk("ext4", tmp_path) as at:
-        device = at.stat().st_dev
-        limits = Path(f"/sys/class/bdi/{os.major(device)}:{os.minor(device)}")
-        if not (limits / "max_bytes").exists():
-            pytest.skip("the kernel sets no limit of its own for a disk: Linux 6.2")
-        (limits / "strict_limit").write_text("1", encoding="ascii")
-        (limits / "max_bytes").write_text(str(4 << 20), encoding="ascii")
+        disks.let_wait(at, 4 << 20)
         done = run("-o", tmp_path / "r", "--", sys.executable, "-c", WRITER, at / "f")
     assert done.returncode == 0, done.stderr
     recorded = fathom.open(tmp_path / "r.fathom")
@@ -196,6 +191,41 @@ def test_the_account_knows_the_device_and_the_cache(tmp_path: Path, level: str) 
         return
     assert parts["readv"].keys() == {"device"} and parts["pread"].keys() == {"cache"}
     assert parts["fsync"]["device"] > 0
+
+
+MAPPER = """
+import mmap, os, resource, sys
+def major():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_majflt
+def read_bytes():
+    return int(open("/proc/self/io").read().split("read_bytes: ")[1].split()[0])
+PAGES = 2048
+fd = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT, 0o644)
+os.write(fd, bytes(PAGES * mmap.PAGESIZE))
+os.fsync(fd)
+os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+mapped = mmap.mmap(fd, PAGES * mmap.PAGESIZE)
+mapped.madvise(mmap.MADV_RANDOM)
+read, faults = read_bytes(), major()
+for i in range(PAGES):
+    mapped[i * mmap.PAGESIZE]
+print(major() - faults, read_bytes() - read)
+"""
+
+
+def test_page_faults_on_a_mapped_file_are_the_kernel_s_own(tmp_path: Path) -> None:
+    """Major faults as getrusage counts them, bytes as /proc/self/io does; their time stands beside the account."""
+    with disks.disk("ext4", tmp_path) as at:
+        done = run("-o", tmp_path / "r", "--", sys.executable, "-c", MAPPER, at / "f")
+    assert done.returncode == 0, done.stderr
+    recorded = fathom.open(tmp_path / "r.fathom")
+    sql = """select requests, bytes, waited from kernel_faults() join files using (file)
+        where path like '%/store/f'"""
+    ((requests, moved, waited),) = (tuple(row.values()) for row in recorded.sql(sql).to_pylist())
+    assert [requests, moved] == [int(word) for word in done.stdout.split()] and requests > 1000
+    beside = """select sum(time) as ns from account_and_beside() join files using (file)
+        where cause = 'faults' and path like '%/store/f'"""
+    assert recorded.sql(beside)["ns"][0].as_py() == waited > 0
 
 
 # Names of temporary files and of pipes are others each time.

@@ -3,7 +3,8 @@
 Each process's cells (cause, layer, function, file) add up to the time of its own I/O calls (analysis/sql/account.sql).
 A finding takes the cells that its mistake fills: what is won is the slowest process's time before and after.
 Of reads, writes and syncs they say what the kernel did meanwhile, where it was asked.
-Beside them stands what the run-time read from a network's file system, cause `start-up`, which is in no own call.
+Beside them stand what is in no own call: what the run-time read from a network's file system, cause `start-up`, and
+page faults on mapped files, cause `faults`.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ T = TypeVar("T")
 CAUSES = {
     "processor": "waiting for a processor",
     "start-up": "what the run-time does for itself",
+    "faults": "page faults on mapped files, which a device reads",
     "waiting": "in a collective call, until the last rank came",
     "exchange": "ranks sent each other data inside the library",
     "library": "the library's own work: filters, conversion, copies",
@@ -92,15 +94,15 @@ class Account:
     def __init__(self, run: Run) -> None:
         """All cells are there."""
         self.run = run
-        prepare(run, "account() account_and_start_up() waited_for_others()")
-        run.keep("account_left", "from account_and_start_up()")
+        prepare(run, "account() account_and_beside() waited_for_others()")
+        run.keep("account_left", "from account_and_beside()")
 
     @cached_property
     def most(self) -> float:
-        """Seconds of I/O and start-up of the slowest process; of threads side by side no more than the run's."""
+        """Seconds of all cells of the slowest process; of threads side by side no more than the run's."""
         row = self.run.sql(
             "select least(max(t), (select duration from runs)) / 1e9 as s"
-            " from (select sum(time) as t from account_and_start_up() group by process)"
+            " from (select sum(time) as t from account_and_beside() group by process)"
         )
         return float(row["s"][0].as_py() or 0)
 
@@ -109,7 +111,7 @@ class Account:
         """Cause -> seconds of the process with the most."""
         rows = self.run.sql(
             "select cause, max(time) / 1e9 as seconds"
-            " from (select cause, process, sum(time) as time from account_and_start_up() group by all)"
+            " from (select cause, process, sum(time) as time from account_and_beside() group by all)"
             " group by cause"
         ).to_pylist()
         return {row["cause"]: row["seconds"] for row in rows}

@@ -490,10 +490,15 @@ select c.*, f.path, f.file_system, f.mount
 from runtime_counters as c join runtime_files as f using (file)
 where is_network(f.file_system) and is_system(c.layer) and is_outermost(c.enclosing_layer, c.enclosing);
 
--- The account, and beside it cells of cause `start-up`: start_up_counters(). They are in none of the program's own calls.
-create or replace macro account_and_start_up() as table
+-- The account, and beside it cells of causes `start-up`, start_up_counters(), and `faults`, kernel_faults(). They are in none of the program's own calls.
+create or replace macro account_and_beside() as table
 from account()
 union all by name
 select process, 'start-up' as cause, layer, op, kind, file, false as collective, false as through, null as kernel, sum(time)::double as time
 from start_up_counters()
-group by process, layer, op, kind, file;
+group by process, layer, op, kind, file
+union all by name
+select process, 'faults' as cause, 'posix' as layer, 'mmap' as op, 'map' as kind, file, false as collective, false as through, 'device' as kernel,
+	sum(waited)::double as time
+from kernel_faults()
+group by process, file;

@@ -142,3 +142,43 @@ whole as (
 select process, layer, op, file, kernel, time / whole as part from known join whole using (process, layer, op, file)
 union all
 select process, layer, op, file, null, others / whole from whole where others > 0;
+
+-- What page faults made devices read of files that the program had open: requests that its threads asked for in no call of theirs. Columns: process,
+-- tid, file, requests, bytes, waited (ns in which such requests were under way), first and past (bytes in the file, from and to).
+create or replace macro kernel_faults() as table
+with call as (
+	select process, thread, start, start + duration as stop from calls where is_system(layer) and nested = 0
+),
+outside as (
+	select e.*
+	from (
+		select * from kernel_events where event in ('pages', 'read') and tid is not null and process in (select process from processes)
+	) as e
+		asof left join call as c on e.process = c.process and e.tid = c.thread and e.start >= c.start
+	where c.stop is null or e.start > c.stop
+),
+page as (
+	select o.process, o.tid, o.start, f.file, o.at as first, o.at + o.bytes as past
+	from outside as o join processes as p using (process) join nodes as n on n.node = p.node
+		join files as f on f.inode = o.inode and f.key = n.boot_id || ':' || o.device
+	where o.event = 'pages'
+),
+-- A thread asks for the pages that it brought last.
+request as (
+	select r.process, r.tid, r.start, r.stop, r.bytes, p.file
+	from (select * from outside where event = 'read') as r asof join page as p on r.process = p.process and r.tid = p.tid and r.start >= p.start
+),
+apart as (
+	select
+		*, greatest(0, stop - greatest(start, coalesce(max(stop) over (
+			partition by process, tid order by start rows between unbounded preceding and 1 preceding
+		), 0))) as alone
+	from request
+),
+moved as (
+	select process, tid, file, count(*) as requests, sum(bytes)::bigint as bytes, sum(alone)::bigint as waited from apart group by all
+),
+stretch as (
+	select process, tid, file, min(first) as first, max(past) as past from page group by all
+)
+from moved join stretch using (process, tid, file);
