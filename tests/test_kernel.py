@@ -16,6 +16,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from subprocess import PIPE
 from typing import Any
 
 import fathom
@@ -226,6 +227,70 @@ def test_page_faults_on_a_mapped_file_are_the_kernel_s_own(tmp_path: Path) -> No
     beside = """select sum(time) as ns from account_and_beside() join files using (file)
         where cause = 'faults' and path like '%/store/f'"""
     assert recorded.sql(beside)["ns"][0].as_py() == waited > 0
+
+
+# A thread and a child read past the page cache; a line comes in before each round, and one goes out behind it.
+SERVER = """
+import mmap, os, sys, threading
+fd = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)
+def read(offset):
+    os.preadv(fd, [mmap.mmap(-1, 1 << 16)], offset)
+for line in sys.stdin:
+    thread = threading.Thread(target=read, args=(0,))
+    thread.start()
+    thread.join()
+    child = os.fork()
+    if child == 0:
+        read(1 << 16)
+        os._exit(0)
+    os.waitpid(child, 0)
+    print("done", flush=True)
+"""
+
+
+@pytest.mark.parametrize("ends", ["detach", "program"])
+def test_a_program_that_runs_is_attached(tmp_path: Path, ends: str) -> None:
+    """Its requests are those of /proc/diskstats, from attach to detach; then nothing is loaded any more."""
+    before = loaded()
+    quiet = ("noinit_itable", "no_prefetch_block_bitmaps")
+    with disks.disk("ext4", tmp_path, *quiet) as at:
+        (at / "f").write_bytes(bytes(1 << 20))
+        os.sync()
+        command = [sys.executable, "-c", SERVER, str(at / "f")]
+        with subprocess.Popen(command, stdin=PIPE, stdout=PIPE, text=True) as started:
+
+            def rounds(count: int) -> int:
+                """Bytes that were read from the disk until then."""
+                assert started.stdin and started.stdout
+                for _ in range(count):
+                    started.stdin.write("go\n")
+                    started.stdin.flush()
+                    assert started.stdout.readline() == "done\n"
+                return disk_counts(at.stat().st_dev)[1]
+
+            def fathom_(*words: object) -> None:
+                arguments = [str(word) for word in (paths.FATHOM, *words)]
+                done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+                assert done.returncode == 0, done.stderr
+
+            first = rounds(3)
+            fathom_("attach", started.pid, "--kernel", "-o", tmp_path / "r")
+            assert loaded() - before
+            last = rounds(5)
+            if ends == "detach":
+                fathom_("detach", tmp_path / "r.fathom")
+                eventually(lambda: not loaded() - before, "the programs are still loaded")
+                rounds(2)
+            assert started.stdin
+            started.stdin.close()
+            started.wait()
+        eventually(lambda: not loaded() - before, "the programs are still loaded")
+    recorded = fathom.open(tmp_path / "r.fathom")
+    sql = """select origin, count(distinct process) as processes, count(*) as calls,
+            sum(request_bytes)::bigint as moved
+        from kernel_calls() join files using (file) where path like '%/store/f' group by origin"""
+    (row,) = (tuple(row.values()) for row in recorded.sql(sql).to_pylist())
+    assert row == ("device", 6, 10, last - first) and last > first
 
 
 # Names of temporary files and of pipes are others each time.

@@ -36,6 +36,9 @@ const OPTIONAL: [(&str, &str); 6] = [
 /// Two ways to see the same, of which one is enough.
 const INSTEAD: [(&str, &str); 1] = [("throttled_12", "throttled_8")];
 
+/// What is asked of a process: numbers of `enum followed`.
+const CHILDREN: u32 = 0;
+const NO_CALLS: u32 = 2;
 /// Of its path, the last bytes.
 const MOST_LIBRARY: usize = 256;
 
@@ -119,7 +122,17 @@ impl Programs {
 
 	/// From now on, what the children of this process do is told, and what theirs do.
 	pub fn follow_children(&mut self, parent: u32) -> Result<(), KernelError> {
-		self.processes.insert(parent, 0, 0).map_err(|error| why(&error))
+		self.processes.insert(parent, CHILDREN, 0).map_err(|error| why(&error))
+	}
+
+	/// From now on, what this process does is told, and what it starts.
+	pub fn follow_process(&mut self, process: u32) -> Result<(), KernelError> {
+		self.processes.insert(process, NO_CALLS, 0).map_err(|error| why(&error))
+	}
+
+	/// Have all of them ended?
+	pub fn follow_none(&self) -> bool {
+		self.processes.keys().next().is_none()
 	}
 
 	/// What a program that is recorded by its library opens at its begin.
