@@ -22,6 +22,8 @@ from typing import Any
 import fathom
 import pytest
 from fathom.run.store import Run
+from fathom.webapi import answers
+from fathom.webapi.answers.session import Runs
 from harness import disks, needs, paths, readers
 
 SIZE = 1 << 16
@@ -192,6 +194,13 @@ def test_the_account_knows_the_device_and_the_cache(tmp_path: Path, level: str) 
         return
     assert parts["readv"].keys() == {"device"} and parts["pread"].keys() == {"cache"}
     assert parts["fsync"]["device"] > 0
+    # The call explorer says the same of each call.
+    sql = "select call, requests, device_time, paused from kernel_calls() where op in ('readv', 'fsync') order by start"
+    runs = Runs([tmp_path / "r.fathom"])
+    for row in recorded.sql(sql).to_pylist()[:2]:
+        said = answers.ask(runs, "call", {"run": "r", "call": str(row["call"])})["kernel"]
+        assert (said["requests"], said["device"], said["paused"]) == tuple(row.values())[1:]
+        assert said["requests"] > 0
 
 
 MAPPER = """

@@ -143,6 +143,17 @@ select process, layer, op, file, kernel, time / whole as part from known join wh
 union all
 select process, layer, op, file, null, others / whole from whole where others > 0;
 
+-- What the kernel did in each call for which a condition holds, and in calls of its thread inside it: sums of kernel_calls(), times in ns. rows_of: name
+-- of rows of `calls`. Without a row it is not known.
+create or replace macro kernel_inside(rows_of, which) as table
+select
+	c.id as call, sum(k.missed)::bigint as missed, sum(k.ahead)::bigint as ahead, sum(k.requests)::bigint as requests,
+	sum(k.request_bytes)::bigint as request_bytes, sum(k.device_time)::bigint as device, sum(k.queued)::bigint as queued,
+	sum(k.paused)::bigint as paused, sum(k.journal_time)::bigint as journal
+from (select * from query_table(rows_of) where which) as c
+	join kernel_calls() as k on k.process = c.process and k.thread = c.thread and k.start >= c.start and k.start <= c.start + c.duration
+group by c.id;
+
 -- What page faults made devices read of files that the program had open: requests that its threads asked for in no call of theirs. Columns: process,
 -- tid, file, requests, bytes, waited (ns in which such requests were under way), first and past (bytes in the file, from and to).
 create or replace macro kernel_faults() as table
