@@ -144,10 +144,9 @@ impl Programs {
 		self.library.set(0, bytes, 0).map_err(|error| why(&error))
 	}
 
-	/// Events that the ring had no room for, and processes that were too many.
-	pub fn lost(&self) -> (u64, u64) {
-		let count = |at| self.lost.get(&at, 0).unwrap_or(0);
-		(count(0), count(1))
+	/// Events that the ring had no room for, processes that were too many, and requests whose end was not told.
+	pub fn lost(&self) -> [u64; 3] {
+		[0, 1, 2].map(|at| self.lost.get(&at, 0).unwrap_or(0))
 	}
 }
 

@@ -100,7 +100,13 @@ fn say_lost(programs: &mut Programs, file: &mut EventFile, say: &impl Fn(&str)) 
 	for point in std::mem::take(&mut programs.absent) {
 		file.mark(&format!("this kernel does not tell of {point}"), 0);
 	}
-	let (events, processes) = programs.lost();
+	let [events, processes, without_end] = programs.lost();
+	if without_end > 0 {
+		file.mark(
+			"requests last until their memory was used again: their end was not told",
+			without_end,
+		);
+	}
 	for (count, what) in [
 		(events, "events were lost: they came faster than they were written"),
 		(processes, "processes were not followed: there were too many"),
