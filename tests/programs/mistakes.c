@@ -21,7 +21,7 @@
 
 enum { KIB = 1 << 10, MIB = 1 << 20, PIECE = 256 * KIB };
 
-static char data[MIB];
+static _Alignas(4 * KIB) char data[MIB];
 
 static int make(const char *path)
 {
@@ -55,6 +55,27 @@ static void small(const char *path)
 static void large(const char *path)
 {
 	in_pieces(path, PIECE);
+}
+
+/* Past the page cache: nobody gathers them. */
+static void past_cache(const char *path, long piece)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_DIRECT, 0600);
+
+	MUST(fd >= 0);
+	append(fd, 4l * MIB, MIB);
+	append(fd, 4l * MIB, piece);
+	MUST(close(fd) == 0);
+}
+
+static void small_direct(const char *path)
+{
+	past_cache(path, 4 * KIB);
+}
+
+static void large_direct(const char *path)
+{
+	past_cache(path, MIB);
 }
 
 /* No other access says what a larger one would cost. */
@@ -568,6 +589,8 @@ static const struct {
 	{"small", small},
 	{"large", large},
 	{"small-only", small_only},
+	{"small-direct", small_direct},
+	{"large-direct", large_direct},
 	{"reopen", reopen},
 	{"open-once", open_once},
 	{"sync-by-open", sync_by_open},
