@@ -17,10 +17,14 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from subprocess import PIPE
 from typing import Any
 
 import fathom
 import pytest
+from fathom.run.store import Run
+from fathom.webapi import answers
+from fathom.webapi.answers.session import Runs
 from harness import disks, needs, paths, readers
 
 SIZE = 1 << 16
@@ -140,12 +144,7 @@ for _ in range(32):
 
 def test_a_writer_that_is_ahead_of_its_disk_pauses(tmp_path: Path) -> None:
     with disks.disk("ext4", tmp_path) as at:
-        device = at.stat().st_dev
-        limits = Path(f"/sys/class/bdi/{os.major(device)}:{os.minor(device)}")
-        if not (limits / "max_bytes").exists():
-            pytest.skip("the kernel sets no limit of its own for a disk: Linux 6.2")
-        (limits / "strict_limit").write_text("1", encoding="ascii")
-        (limits / "max_bytes").write_text(str(4 << 20), encoding="ascii")
+        disks.let_wait(at, 4 << 20)
         done = run("-o", tmp_path / "r", "--", sys.executable, "-c", WRITER, at / "f")
     assert done.returncode == 0, done.stderr
     recorded = fathom.open(tmp_path / "r.fathom")
@@ -154,6 +153,154 @@ def test_a_writer_that_is_ahead_of_its_disk_pauses(tmp_path: Path) -> None:
         from kernel_calls() where kind = 'write'"""
     ((paused, inside, told),) = (tuple(row.values()) for row in recorded.sql(sums).to_pylist())
     assert paused == told > 0 and inside
+    assert in_account(recorded, "write")["write-back"] == pytest.approx(paused)
+
+
+def in_account(recorded: Run, op: str) -> dict[str | None, float]:
+    """What the kernel did in the account's ns of a function, before it is asked who waited for a processor."""
+    sql = "select kernel, sum(time) as ns from account_storage() where op = $op group by kernel"
+    return {row["kernel"]: row["ns"] for row in recorded.sql(sql, op=op).to_pylist()}
+
+
+READER = """
+import mmap, os, sys
+fd = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT, 0o644)
+os.write(fd, bytes(64 << 20))
+os.fsync(fd)
+buffer = mmap.mmap(-1, 1 << 20)
+past = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)
+for _ in range(64):
+    os.readv(past, [buffer])
+for i in range(64):
+    os.pread(fd, 1 << 20, i << 20)
+"""
+
+
+@pytest.mark.parametrize("level", ["call", "job"])
+def test_the_account_knows_the_device_and_the_cache(tmp_path: Path, level: str) -> None:
+    """O_DIRECT waits for the device; what was written is in memory. At level job nobody knows which call it was."""
+    with disks.disk("ext4", tmp_path) as at:
+        done = run(
+            "--level", level, "-o", tmp_path / "r", "--", sys.executable, "-c", READER, at / "f"
+        )
+    assert done.returncode == 0, done.stderr
+    recorded = fathom.open(tmp_path / "r.fathom")
+    sums = "select op, sum(time) as ns from counters where layer = 'posix' group by op"
+    times = {row["op"]: row["ns"] for row in recorded.sql(sums).to_pylist()}
+    parts = {op: in_account(recorded, op) for op in ("readv", "pread", "write", "fsync")}
+    for op, part in parts.items():
+        assert sum(part.values()) == pytest.approx(times[op], abs=1)
+    if level == "job":
+        assert all(part.keys() == {None} for part in parts.values())
+        return
+    assert parts["readv"].keys() == {"device"} and parts["pread"].keys() == {"cache"}
+    assert parts["fsync"]["device"] > 0
+    # The call explorer says the same of each call.
+    sql = "select call, requests, device_time, paused from kernel_calls() where op in ('readv', 'fsync') order by start"
+    runs = Runs([tmp_path / "r.fathom"])
+    for row in recorded.sql(sql).to_pylist()[:2]:
+        said = answers.ask(runs, "call", {"run": "r", "call": str(row["call"])})["kernel"]
+        assert (said["requests"], said["device"], said["paused"]) == tuple(row.values())[1:]
+        assert said["requests"] > 0
+
+
+MAPPER = """
+import mmap, os, resource, sys
+def major():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_majflt
+def read_bytes():
+    return int(open("/proc/self/io").read().split("read_bytes: ")[1].split()[0])
+PAGES = 2048
+fd = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT, 0o644)
+os.write(fd, bytes(PAGES * mmap.PAGESIZE))
+os.fsync(fd)
+os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+mapped = mmap.mmap(fd, PAGES * mmap.PAGESIZE)
+mapped.madvise(mmap.MADV_RANDOM)
+read, faults = read_bytes(), major()
+for i in range(PAGES):
+    mapped[i * mmap.PAGESIZE]
+print(major() - faults, read_bytes() - read)
+"""
+
+
+def test_page_faults_on_a_mapped_file_are_the_kernel_s_own(tmp_path: Path) -> None:
+    """Major faults as getrusage counts them, bytes as /proc/self/io does; their time stands beside the account."""
+    with disks.disk("ext4", tmp_path) as at:
+        done = run("-o", tmp_path / "r", "--", sys.executable, "-c", MAPPER, at / "f")
+    assert done.returncode == 0, done.stderr
+    recorded = fathom.open(tmp_path / "r.fathom")
+    sql = """select requests, bytes, waited from kernel_faults() join files using (file)
+        where path like '%/store/f'"""
+    ((requests, moved, waited),) = (tuple(row.values()) for row in recorded.sql(sql).to_pylist())
+    assert [requests, moved] == [int(word) for word in done.stdout.split()] and requests > 1000
+    beside = """select sum(time) as ns from account_and_beside() join files using (file)
+        where cause = 'faults' and path like '%/store/f'"""
+    assert recorded.sql(beside)["ns"][0].as_py() == waited > 0
+
+
+# A thread and a child read past the page cache; a line comes in before each round, and one goes out behind it.
+SERVER = """
+import mmap, os, sys, threading
+fd = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)
+def read(offset):
+    os.preadv(fd, [mmap.mmap(-1, 1 << 16)], offset)
+for line in sys.stdin:
+    thread = threading.Thread(target=read, args=(0,))
+    thread.start()
+    thread.join()
+    child = os.fork()
+    if child == 0:
+        read(1 << 16)
+        os._exit(0)
+    os.waitpid(child, 0)
+    print("done", flush=True)
+"""
+
+
+@pytest.mark.parametrize("ends", ["detach", "program"])
+def test_a_program_that_runs_is_attached(tmp_path: Path, ends: str) -> None:
+    """Its requests are those of /proc/diskstats, from attach to detach; then nothing is loaded any more."""
+    before = loaded()
+    quiet = ("noinit_itable", "no_prefetch_block_bitmaps")
+    with disks.disk("ext4", tmp_path, *quiet) as at:
+        (at / "f").write_bytes(bytes(1 << 20))
+        os.sync()
+        command = [sys.executable, "-c", SERVER, str(at / "f")]
+        with subprocess.Popen(command, stdin=PIPE, stdout=PIPE, text=True) as started:
+
+            def rounds(count: int) -> int:
+                """Bytes that were read from the disk until then."""
+                assert started.stdin and started.stdout
+                for _ in range(count):
+                    started.stdin.write("go\n")
+                    started.stdin.flush()
+                    assert started.stdout.readline() == "done\n"
+                return disk_counts(at.stat().st_dev)[1]
+
+            def fathom_(*words: object) -> None:
+                arguments = [str(word) for word in (paths.FATHOM, *words)]
+                done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+                assert done.returncode == 0, done.stderr
+
+            first = rounds(3)
+            fathom_("attach", started.pid, "--kernel", "-o", tmp_path / "r")
+            assert loaded() - before
+            last = rounds(5)
+            if ends == "detach":
+                fathom_("detach", tmp_path / "r.fathom")
+                eventually(lambda: not loaded() - before, "the programs are still loaded")
+                rounds(2)
+            assert started.stdin
+            started.stdin.close()
+            started.wait()
+        eventually(lambda: not loaded() - before, "the programs are still loaded")
+    recorded = fathom.open(tmp_path / "r.fathom")
+    sql = """select origin, count(distinct process) as processes, count(*) as calls,
+            sum(request_bytes)::bigint as moved
+        from kernel_calls() join files using (file) where path like '%/store/f' group by origin"""
+    (row,) = (tuple(row.values()) for row in recorded.sql(sql).to_pylist())
+    assert row == ("device", 6, 10, last - first) and last > first
 
 
 # Names of temporary files and of pipes are others each time.

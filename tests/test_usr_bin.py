@@ -36,7 +36,8 @@ def said(words: list[str], place: Path, patience: int = ALONE) -> Said | None:
     except subprocess.TimeoutExpired:
         return None
     lines = done.stderr.splitlines(keepends=True)
-    others = b"".join(line for line in lines if not line.startswith(b"fathom: run directory "))
+    # Where the run is, and that a program is linked statically.
+    others = b"".join(line for line in lines if not line.startswith(b"fathom: run"))
     return done.returncode, done.stdout, others
 
 

@@ -47,7 +47,7 @@ def made(tmp_path: Path, counters: list[dict[str, Any]], ranks: int = 1, **table
         runs=[{"name": "some", "duration": 1000 * MS, "processes": len(processes), "nodes": 1}],
         nodes=[{"node": 0, "host": "here"}],
         processes=processes,
-        files=FILES,
+        files=tables.pop("files", FILES),
         ops=OPS,
         counters=counters,
         **tables,
@@ -275,6 +275,74 @@ def test_io_that_waits_for_a_processor(
     left = 1 - inside / 60
     wanted = {"processor": inside, "sync": 45 * left, "names": 15 * left}
     assert cells == pytest.approx({cause: ms for cause, ms in wanted.items() if ms})
+
+
+def test_the_kernel_splits_what_it_told_of(tmp_path: Path) -> None:
+    """Two reads of three have rows: one cold, one warm. A writer was paused. The sums stay what they were."""
+    call: dict[str, Any] = {
+        "process": 0,
+        "thread": 1,
+        "layer": "posix",
+        "file": 0,
+        "bytes": 1 << 20,
+    }
+    read, write = ({"op": f"p{kind}", "kind": kind} for kind in ("read", "write"))
+    calls = [
+        call | read | {"id": 1, "start": 0, "duration": 10 * MS, "file_offset": 0},
+        call | read | {"id": 2, "start": 10 * MS, "duration": 2 * MS, "file_offset": 0},
+        call | write | {"id": 3, "start": 20 * MS, "duration": 20 * MS, "file_offset": 0},
+    ]
+    event: dict[str, Any] = {"process": 0, "pid": 1, "tid": 1, "device": "8:1"}
+    events = [
+        event | {"event": "pages", "inode": 7, "at": 0, "bytes": 1 << 20},
+        event | {"event": "read", "start": MS, "stop": 8 * MS, "bytes": 1 << 20, "queued": 0},
+        event | {"event": "throttled", "start": 22 * MS, "stop": 37 * MS},
+    ]
+    counters = [
+        row("posix", "pread", "read", 17, calls=3, bytes=3 << 20),
+        row("posix", "pwrite", "write", 20, bytes=1 << 20),
+    ]
+    without = made(tmp_path / "without", counters, calls=calls)
+    run = made(tmp_path / "with", counters, calls=calls, kernel_events=events)
+    sql = "select op, kernel, sum(time) / 1e6 as ms from account() group by op, kernel"
+    parts = {(one["op"], one["kernel"]): one["ms"] for one in run.sql(sql).to_pylist()}
+    assert parts == pytest.approx(
+        {
+            ("pread", "device"): 7,
+            ("pread", "cache"): 5,
+            ("pread", None): 5,
+            ("pwrite", "write-back"): 15,
+            ("pwrite", "cache"): 5,
+        }
+    )
+    assert causes(run) == causes(without)
+    assert {one["kernel"] for one in without.sql(sql).to_pylist()} == {None}
+    kernel = bar(run).slowest
+    assert kernel and kernel.kernel == pytest.approx(
+        {"cache": 0.01, "device": 0.007, "write-back": 0.015}
+    )
+    assert any("kernel: write-back 15 ms, cache 10 ms" in line for line in paint(bar(run), 80))
+
+
+@pytest.mark.parametrize(
+    ("file_system", "kernel"), [("ext4", "cache"), ("nfs4", "device"), ("fuse.sshfs", "device")]
+)
+def test_a_server_s_client_is_its_device(tmp_path: Path, file_system: str, kernel: str) -> None:
+    """Half of a read came into the page cache, and no block device took part: a hole, or a server."""
+    read = {"process": 0, "thread": 1, "layer": "posix", "op": "pread", "kind": "read", "file": 0}
+    calls = [read | {"id": 1, "duration": 10 * MS, "bytes": 2 << 20, "file_offset": 0}]
+    pages = {"event": "pages", "inode": 7, "at": 0, "bytes": 1 << 20, "device": "0:40"}
+    run = made(
+        tmp_path,
+        [row("posix", "pread", "read", 10, bytes=2 << 20)],
+        calls=calls,
+        kernel_events=[pages | {"process": 0, "pid": 1, "tid": 1}],
+        files=[FILES[0] | {"file_system": file_system}],
+    )
+    sql = "select kernel, sum(time) / 1e6 as ms from account() group by kernel"
+    parts = {one["kernel"]: one["ms"] for one in run.sql(sql).to_pylist()}
+    wanted = {"cache": 10} if kernel == "cache" else {"device": 5, None: 5}
+    assert parts == pytest.approx(wanted)
 
 
 @pytest.mark.parametrize("width", [60, 80, 160])

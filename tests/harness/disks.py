@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,3 +33,13 @@ def disk(kind: str, place: Path, *options: str) -> Iterator[Path]:
         yield at
     finally:
         subprocess.run(["umount", at], check=True)
+
+
+def let_wait(at: Path, most: int) -> None:
+    """Writers to this file system pause when so many bytes wait to be written; skipped where that cannot be said."""
+    device = at.stat().st_dev
+    limits = Path(f"/sys/class/bdi/{os.major(device)}:{os.minor(device)}")
+    if not (limits / "max_bytes").exists():
+        pytest.skip("the kernel sets no limit of its own for a disk: Linux 6.2")
+    (limits / "strict_limit").write_text("1", encoding="ascii")
+    (limits / "max_bytes").write_text(str(most), encoding="ascii")

@@ -10,10 +10,12 @@ import shlex
 import sys
 import time
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
-from harness import layouts, paths, runner
+from harness import disks, layouts, paths, runner
 from harness.needs import MPI
 
 FOLDER = paths.TESTS / "findings"
@@ -46,6 +48,9 @@ class Pair:
     mounts: dict[str, str] = field(
         default_factory=dict
     )  # directories of {tmp}, each said to be a file system of this type
+    disk: dict[str, str | int] = field(
+        default_factory=dict
+    )  # {disk} is a file system of this `kind`; of its bytes `waits` may wait to be written
     before: str = ""  # shell, in {tmp}, before each of the two
     exit: int = 0  # status of both programs
     says: str = ""  # part of the finding's sentence
@@ -125,6 +130,17 @@ def _must(
         raise runner.Failed(f"{shlex.join(words)}: exit {done.returncode}\n{output}")
 
 
+@contextmanager
+def _disk(pair: Pair, tmp: Path) -> Iterator[Path | None]:
+    """The file system that the pair wants for itself."""
+    if not pair.disk:
+        yield None
+        return
+    with disks.disk(str(pair.disk["kind"]), tmp) as at:
+        disks.let_wait(at, int(pair.disk["waits"]))
+        yield at
+
+
 def execute(pair: Pair, words: str, tmp: Path, run: Path | None) -> float:
     """One of the two programs in the empty directory `tmp`, traced into `run`. Gives the seconds that it took.
 
@@ -139,10 +155,11 @@ def execute(pair: Pair, words: str, tmp: Path, run: Path | None) -> float:
     few = sorted(os.sched_getaffinity(0))[: pair.processors] if words == pair.guilty else []
     pinned = ["taskset", "-c", ",".join(map(str, few))] if few else []
     known = words.replace("{tmp}", str(tmp)).replace("{programs}", str(paths.TESTS / "programs"))
-    started = command(pair, known, traced=run is not None)
-    began = time.monotonic()
-    _must([*pinned, *traced, *started], environment(pair, tmp), tmp, pair.timeout, pair.exit)
-    took = time.monotonic() - began
+    with _disk(pair, tmp) as disk:
+        started = command(pair, known.replace("{disk}", str(disk)), traced=run is not None)
+        began = time.monotonic()
+        _must([*pinned, *traced, *started], environment(pair, tmp), tmp, pair.timeout, pair.exit)
+        took = time.monotonic() - began
     if run and pair.mounts:
         layouts.mount(run, {f"{tmp}/{folder}": kind for folder, kind in pair.mounts.items()})
     if run and pair.osts:

@@ -11,6 +11,7 @@
 #include <semaphore.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -20,7 +21,7 @@
 
 enum { KIB = 1 << 10, MIB = 1 << 20, PIECE = 256 * KIB };
 
-static char data[MIB];
+static _Alignas(4 * KIB) char data[MIB];
 
 static int make(const char *path)
 {
@@ -54,6 +55,27 @@ static void small(const char *path)
 static void large(const char *path)
 {
 	in_pieces(path, PIECE);
+}
+
+/* Past the page cache: nobody gathers them. */
+static void past_cache(const char *path, long piece)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_DIRECT, 0600);
+
+	MUST(fd >= 0);
+	append(fd, 4l * MIB, MIB);
+	append(fd, 4l * MIB, piece);
+	MUST(close(fd) == 0);
+}
+
+static void small_direct(const char *path)
+{
+	past_cache(path, 4 * KIB);
+}
+
+static void large_direct(const char *path)
+{
+	past_cache(path, MIB);
 }
 
 /* No other access says what a larger one would cost. */
@@ -208,6 +230,69 @@ static void read_written(const char *path, bool is_cold)
 		for (long at = 0; at < MIB; at++)
 			sum += (unsigned char)data[at];
 	MUST(close(fd) == 0);
+}
+
+/* Each page of a file, through a mapping: nothing of it is in the page cache. `advice` is what the kernel is told. */
+static void map_cold(const char *path, int advice)
+{
+	enum { SIZE = 32 * MIB, PAGE = 4 * KIB };
+	int fd = make(path);
+	volatile unsigned sum = 0;
+
+	append(fd, SIZE, MIB);
+	MUST(fsync(fd) == 0);
+	MUST(posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) == 0);
+	const unsigned char *mapped = mmap(NULL, SIZE, PROT_READ, MAP_SHARED, fd, 0);
+	MUST(mapped != MAP_FAILED);
+	MUST(madvise((void *)mapped, SIZE, advice) == 0);
+	for (long at = 0; at < SIZE; at += PAGE)
+		sum += mapped[at];
+	MUST(munmap((void *)mapped, SIZE) == 0);
+	MUST(close(fd) == 0);
+}
+
+static void map_random(const char *path)
+{
+	map_cold(path, MADV_RANDOM);
+}
+
+static void map_in_order(const char *path)
+{
+	map_cold(path, MADV_SEQUENTIAL);
+}
+
+static void nap(int ms)
+{
+	struct timespec time = {ms / 1000, ms % 1000 * 1000000l};
+
+	MUST(nanosleep(&time, NULL) == 0);
+}
+
+/* 64 MiB, and work of two seconds: after them; or by turns, while storage writes what is there. */
+static void write_and_work(const char *path, bool is_burst)
+{
+	int fd = make(path);
+
+	for (int i = 0; i < 64; i++) {
+		append(fd, MIB, MIB);
+		if (is_burst)
+			continue;
+		MUST(sync_file_range(fd, (off_t)i * MIB, MIB, SYNC_FILE_RANGE_WRITE) == 0);
+		nap(2000 / 64);
+	}
+	if (is_burst)
+		nap(2000);
+	MUST(close(fd) == 0);
+}
+
+static void write_burst(const char *path)
+{
+	write_and_work(path, true);
+}
+
+static void write_by_turns(const char *path)
+{
+	write_and_work(path, false);
 }
 
 static void read_cold(const char *path)
@@ -504,6 +589,8 @@ static const struct {
 	{"small", small},
 	{"large", large},
 	{"small-only", small_only},
+	{"small-direct", small_direct},
+	{"large-direct", large_direct},
 	{"reopen", reopen},
 	{"open-once", open_once},
 	{"sync-by-open", sync_by_open},
@@ -517,6 +604,10 @@ static const struct {
 	{"checked", checked},
 	{"read-cold", read_cold},
 	{"read-warm", read_warm},
+	{"map-random", map_random},
+	{"map-in-order", map_in_order},
+	{"write-burst", write_burst},
+	{"write-by-turns", write_by_turns},
 	{"read-again", read_again},
 	{"read-once", read_once},
 	{"shuffled", shuffled},

@@ -226,6 +226,7 @@ export const call = {
 			["posix", 0.9 * SECOND],
 		],
 	},
+	kernel: { missed: null, ahead: 0, requests: 2, request_bytes: 8192, device: 0.3 * SECOND, queued: 0.1 * SECOND, paused: 0.5 * SECOND, journal: 0 },
 	source: { path: "/home/u/app.c", line: 120, text: [[119, "for (;;)", null], [120, "\tpwrite(fd, b, n, <o>);", [1.5e9, 4096, 12]], [121, "}", null]] },
 };
 

@@ -93,15 +93,18 @@ pub enum More {
 		#[arg(long, value_name = "N")]
 		nodes: Option<usize>,
 	},
-	/// Tell what the kernel does for the children of a process: BPF programs, loaded until standard input is closed
+	/// Tell what the kernel does for processes: BPF programs, loaded as long as they are watched
 	///
-	/// What `fathom run --kernel` asks of it. It takes root, or CAP_BPF and CAP_PERFMON.
+	/// What `fathom run --kernel` and `fathom attach --kernel` ask of it. It takes root, or CAP_BPF and CAP_PERFMON.
 	Kernel {
-		/// Whose children, and theirs
-		#[arg(long, value_name = "PID")]
-		parent: u32,
+		/// Whose children, and theirs, until standard input is closed
+		#[arg(long, value_name = "PID", required_unless_present = "process")]
+		parent: Option<u32>,
+		/// This one and its children, until none is left, or the folder of rings is gone; may be given again
+		#[arg(long, value_name = "PID", conflicts_with = "parent")]
+		process: Vec<u32>,
 		/// System calls, too, of programs that do not open the library
-		#[arg(long)]
+		#[arg(long, conflicts_with = "process")]
 		calls: bool,
 	},
 	/// Make a run of what strace wrote
@@ -302,7 +305,10 @@ pub fn run(command: More) -> Result<(), String> {
 			fathom_osd::run(&settings, || print_line("ready").unwrap_or_default())
 				.map_err(|error| error.to_string())
 		}
-		More::Kernel { parent, calls } => kernel(fathom_kernel::Settings { parent, calls }),
+		More::Kernel { parent, process, calls } => kernel(&match parent {
+			Some(parent) => fathom_kernel::Whose::Children { parent, calls },
+			None => fathom_kernel::Whose::Processes(process),
+		}),
 		More::Strace { run, files } => strace(&run, &files),
 		More::Dftracer { run, files } => {
 			print_report(fathom_traces::import_dftracer(&run, &files, functions()?))
@@ -338,9 +344,9 @@ fn print_report(
 }
 
 /// Who started us reads standard output to its end: the reason too.
-fn kernel(settings: fathom_kernel::Settings) -> Result<(), String> {
+fn kernel(whose: &fathom_kernel::Whose) -> Result<(), String> {
 	let say = |line: &str| print_line(line).unwrap_or_default();
-	let outcome = fathom_kernel::run(&settings, say);
+	let outcome = fathom_kernel::run(whose, say);
 	outcome.map_err(|error| {
 		say(&error.to_string());
 		error.to_string()

@@ -122,10 +122,11 @@ struct {
 	__type(value, struct call);
 } scratch SEC(".maps");
 
-/* Events that the ring had no room for; processes that had none among `processes`. */
+/* Events that the ring had no room for; processes that had none among `processes`; requests whose end was not told. */
+enum { NO_ROOM = 0, NOT_FOLLOWED = 1, NO_END = 2 };
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 2);
+	__uint(max_entries, 3);
 	__type(key, __u32);
 	__type(value, __u64);
 } lost SEC(".maps");
@@ -143,7 +144,7 @@ static struct event *event_begin(__u32 kind)
 	struct event *event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
 
 	if (!event) {
-		count_lost(0);
+		count_lost(NO_ROOM);
 		return NULL;
 	}
 	__builtin_memset(event, 0, sizeof(*event));
@@ -188,7 +189,7 @@ static void call_say(struct call *call)
 	else if (call->length)
 		size += MOST_SHORT;
 	if (bpf_ringbuf_output(&events, call, size, BPF_RB_NO_WAKEUP))
-		count_lost(0);
+		count_lost(NO_ROOM);
 }
 
 /* With the zero at its end; 0: it could not be read. */
@@ -238,7 +239,7 @@ int process_forked(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	followed = *known != CHILDREN ? *known : with_calls ? ALL : NO_CALLS;
 	if (from != process && bpf_map_update_elem(&processes, &process, &followed, BPF_ANY))
-		count_lost(1);
+		count_lost(NOT_FOLLOWED);
 	if (followed == ALL)
 		say_fork(parent, child);
 	return 0;
@@ -343,13 +344,36 @@ static __u32 kind_of(struct bio *bio)
 	return WRITE;
 }
 
-/* In the thread that asks for it; its address may have been another's before. */
+static void request_done(__u64 key, struct request_of *request)
+{
+	struct event *event = event_begin(request->kind);
+
+	if (event) {
+		event->process = request->process;
+		event->thread = request->thread;
+		event->device = request->device;
+		event->began = request->began;
+		event->at = request->at;
+		event->bytes = request->bytes;
+		event->queued =
+			request->issued > request->began ? request->issued - request->began : 0;
+		bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
+	}
+	bpf_map_delete_elem(&requests, &key);
+}
+
+/* In the thread that asks for it. Where its address was another's whose end was not told (Linux 6.18 was seen not to run our
+ * programs in some interrupts), that has ended by now. */
 static int bio_made(__u64 key)
 {
 	__u64 who = bpf_get_current_pid_tgid();
 	struct bio *bio = (void *)key;
-	struct request_of request = {0};
+	struct request_of request = {0}, *before = bpf_map_lookup_elem(&requests, &key);
 
+	if (before && before->issued) {
+		count_lost(NO_END);
+		request_done(key, before);
+	}
 	if (!of_run(who)) {
 		bpf_map_delete_elem(&requests, &key);
 		return 0;
@@ -389,24 +413,6 @@ int request_issued(struct bpf_raw_tracepoint_args *ctx)
 	request->at = BPF_CORE_READ(rq, __sector) << SECTOR_SHIFT;
 	request->bytes = BPF_CORE_READ(rq, __data_len);
 	return 0;
-}
-
-static void request_done(__u64 key, struct request_of *request)
-{
-	struct event *event = event_begin(request->kind);
-
-	if (event) {
-		event->process = request->process;
-		event->thread = request->thread;
-		event->device = request->device;
-		event->began = request->began;
-		event->at = request->at;
-		event->bytes = request->bytes;
-		event->queued =
-			request->issued > request->began ? request->issued - request->began : 0;
-		bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
-	}
-	bpf_map_delete_elem(&requests, &key);
 }
 
 /* A device may complete a request in parts: with the last, all that is left is done. */
@@ -551,7 +557,7 @@ int call_entered(struct bpf_raw_tracepoint_args *ctx)
 		call = bpf_map_lookup_elem(&entered, &thread);
 	}
 	if (!call) {
-		count_lost(1);
+		count_lost(NOT_FOLLOWED);
 		return 0;
 	}
 	bpf_probe_read_kernel(registers, sizeof(registers), regs + FIRST_REGISTER);

@@ -25,6 +25,8 @@ impl EventFile {
 		let path = folder.join(format!("kernel.{instance:016x}.fts"));
 		let opened = OpenOptions::new().append(true).create_new(true).open(&path);
 		let file = opened.map_err(|error| KernelError::file(&path, &error))?;
+		// Until it is whole: who ends the run waits for it. Where there are no locks, nobody does.
+		let _ = file.try_lock();
 		Ok(EventFile { path, file, instance, chunks: 0, chunk: None })
 	}
 

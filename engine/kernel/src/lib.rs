@@ -12,7 +12,7 @@ mod rights;
 mod unrecorded;
 mod watch;
 
-pub use watch::{Settings, run};
+pub use watch::{Whose, run};
 
 /// Why it cannot be told.
 #[derive(Debug, thiserror::Error)]

@@ -36,6 +36,9 @@ const OPTIONAL: [(&str, &str); 6] = [
 /// Two ways to see the same, of which one is enough.
 const INSTEAD: [(&str, &str); 1] = [("throttled_12", "throttled_8")];
 
+/// What is asked of a process: numbers of `enum followed`.
+const CHILDREN: u32 = 0;
+const NO_CALLS: u32 = 2;
 /// Of its path, the last bytes.
 const MOST_LIBRARY: usize = 256;
 
@@ -119,7 +122,17 @@ impl Programs {
 
 	/// From now on, what the children of this process do is told, and what theirs do.
 	pub fn follow_children(&mut self, parent: u32) -> Result<(), KernelError> {
-		self.processes.insert(parent, 0, 0).map_err(|error| why(&error))
+		self.processes.insert(parent, CHILDREN, 0).map_err(|error| why(&error))
+	}
+
+	/// From now on, what this process does is told, and what it starts.
+	pub fn follow_process(&mut self, process: u32) -> Result<(), KernelError> {
+		self.processes.insert(process, NO_CALLS, 0).map_err(|error| why(&error))
+	}
+
+	/// Have all of them ended?
+	pub fn follow_none(&self) -> bool {
+		self.processes.keys().next().is_none()
 	}
 
 	/// What a program that is recorded by its library opens at its begin.
@@ -131,10 +144,9 @@ impl Programs {
 		self.library.set(0, bytes, 0).map_err(|error| why(&error))
 	}
 
-	/// Events that the ring had no room for, and processes that were too many.
-	pub fn lost(&self) -> (u64, u64) {
-		let count = |at| self.lost.get(&at, 0).unwrap_or(0);
-		(count(0), count(1))
+	/// Events that the ring had no room for, processes that were too many, and requests whose end was not told.
+	pub fn lost(&self) -> [u64; 3] {
+		[0, 1, 2].map(|at| self.lost.get(&at, 0).unwrap_or(0))
 	}
 }
 

@@ -24,47 +24,89 @@ const MOST_BATCHES: usize = 4096;
 const FLUSH: Duration = Duration::from_millis(500);
 
 #[derive(Debug, Clone)]
-pub struct Settings {
-	/// Whose children are told of.
-	pub parent: u32,
-	/// System calls, too, of programs that no library is in.
-	pub calls: bool,
+pub enum Whose {
+	/// Of what a process starts; with `calls` system calls, too, of programs that no library is in.
+	Children { parent: u32, calls: bool },
+	/// Of these processes and what they start.
+	Processes(Vec<u32>),
 }
 
-/// Standard input says the node's folder when the run begins, and is closed at its end. `say` gives a line to who
-/// started us: "loaded"; "ready", when they follow; at the end what was lost, if anything was, and "done".
-pub fn run(settings: &Settings, say: impl Fn(&str)) -> Result<(), KernelError> {
-	rights::check(settings.parent)?;
-	let mut programs = Programs::load(settings.calls)?;
+/// Standard input says the node's folder when the run begins, and then the library's path, or of given processes the
+/// folder of their rings. `say` gives a line to who started us: "loaded"; "ready", when they follow.
+///
+/// Of children it ends when standard input is closed, and says at the end what was lost, if anything was, and "done".
+/// Of given processes it outlives who started it, until none of them is left, or the rings are gone.
+pub fn run(of: &Whose, say: impl Fn(&str)) -> Result<(), KernelError> {
+	rights::check()?;
+	if let Whose::Children { parent, .. } = of {
+		rights::check_owner(*parent)?;
+	}
+	let mut programs = Programs::load(matches!(of, Whose::Children { calls: true, .. }))?;
 	say("loaded");
-	let (Some(folder), Some(library)) = (next_line(), next_line()) else { return Ok(()) };
+	let (Some(folder), Some(other)) = (next_line(), next_line()) else { return Ok(()) };
 	let folder = Path::new(&folder);
 	let mut file = EventFile::create(folder)?;
+	match of {
+		Whose::Children { parent, .. } => {
+			programs.know_library(other.as_bytes())?;
+			of_children(*parent, folder, &mut programs, &mut file, &say)?;
+			say_lost(&mut programs, &mut file, &say);
+			file.finish()?;
+			say("done");
+		}
+		Whose::Processes(processes) => {
+			for &process in processes {
+				programs.follow_process(process)?;
+				// It cannot have become another's since: its end is seen.
+				rights::check_owner(process)?;
+			}
+			say("ready");
+			let rings = Path::new(&other);
+			let is_over = |programs: &Programs| {
+				thread::sleep(INTERVAL);
+				!rings.exists() || programs.follow_none()
+			};
+			follow(&mut programs, &mut file, is_over, |_| ())?;
+			say_lost(&mut programs, &mut file, &|_: &str| ());
+			file.finish()?;
+		}
+	}
+	Ok(())
+}
+
+fn of_children(
+	parent: u32,
+	folder: &Path,
+	programs: &mut Programs,
+	file: &mut EventFile,
+	say: &impl Fn(&str),
+) -> Result<(), KernelError> {
 	let now = Clock::now();
 	let node = unrecorded::node_of(folder, now.monotonic, now.realtime)?;
 	thread::scope(|scope| {
 		let (calls, told) = sync_channel(MOST_BATCHES);
-		let unrecorded = || Unrecorded::new(&node, settings.parent);
+		let unrecorded = || Unrecorded::new(&node, parent);
 		let worker = scope.spawn(move || work(unrecorded(), &told).finish(folder));
-		programs.know_library(library.as_bytes())?;
-		programs.follow_children(settings.parent)?;
+		programs.follow_children(parent)?;
 		say("ready");
-		follow(&mut programs, &mut file, &calls)?;
+		follow(programs, file, |_| closed(INTERVAL), |batch| send(&calls, batch))?;
 		drop(calls);
 		let worked = worker.join();
 		worked.unwrap_or_else(|_| Err(KernelError::Refused("its worker panicked".to_owned())))
-	})?;
-	say_lost(&mut programs, &mut file, &say);
-	file.finish()?;
-	say("done");
-	Ok(())
+	})
 }
 
 fn say_lost(programs: &mut Programs, file: &mut EventFile, say: &impl Fn(&str)) {
 	for point in std::mem::take(&mut programs.absent) {
 		file.mark(&format!("this kernel does not tell of {point}"), 0);
 	}
-	let (events, processes) = programs.lost();
+	let [events, processes, without_end] = programs.lost();
+	if without_end > 0 {
+		file.mark(
+			"requests last until their memory was used again: their end was not told",
+			without_end,
+		);
+	}
 	for (count, what) in [
 		(events, "events were lost: they came faster than they were written"),
 		(processes, "processes were not followed: there were too many"),
@@ -98,15 +140,17 @@ fn next_line() -> Option<String> {
 	Some(line.trim_end_matches('\n').to_owned())
 }
 
+/// `is_over` waits a while; `take` has what is no event.
 fn follow(
 	programs: &mut Programs,
 	file: &mut EventFile,
-	calls: &SyncSender<Vec<u8>>,
+	is_over: impl Fn(&Programs) -> bool,
+	take: impl Fn(Vec<u8>),
 ) -> Result<(), KernelError> {
 	let scale = Scale::of_this_machine();
 	let mut flushed = Instant::now();
 	loop {
-		let over = closed(INTERVAL);
+		let over = is_over(programs);
 		let mut batch = Vec::new();
 		while let Some(bytes) = programs.events.next() {
 			match event::read(&bytes, scale) {
@@ -117,10 +161,10 @@ fn follow(
 				}
 			}
 			if batch.len() >= BATCH_BYTES {
-				send(calls, std::mem::take(&mut batch));
+				take(std::mem::take(&mut batch));
 			}
 		}
-		send(calls, batch);
+		take(batch);
 		if over {
 			return Ok(());
 		}

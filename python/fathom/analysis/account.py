@@ -2,13 +2,15 @@
 
 Each process's cells (cause, layer, function, file) add up to the time of its own I/O calls (analysis/sql/account.sql).
 A finding takes the cells that its mistake fills: what is won is the slowest process's time before and after.
-Beside them stands what the run-time read from a network's file system, cause `start-up`, which is in no own call.
+Of reads, writes and syncs they say what the kernel did meanwhile, where it was asked.
+Beside them stand what is in no own call: what the run-time read from a network's file system, cause `start-up`, and
+page faults on mapped files, cause `faults`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -21,6 +23,7 @@ T = TypeVar("T")
 CAUSES = {
     "processor": "waiting for a processor",
     "start-up": "what the run-time does for itself",
+    "faults": "page faults on mapped files, which a device reads",
     "waiting": "in a collective call, until the last rank came",
     "exchange": "ranks sent each other data inside the library",
     "library": "the library's own work: filters, conversion, copies",
@@ -32,6 +35,13 @@ CAUSES = {
     "contention": "more than such an access costs alone",
     "transfer": "the bytes asked for, at the store's rate",
     "unexplained": "no cause is known",
+}
+#: What the kernel did in reads, writes and syncs, where it was asked (`fathom run --kernel`) -> what that is.
+KERNEL = {
+    "cache": "data were copied from and to memory",
+    "device": "requests to block devices were under way, or a server's client was at work",
+    "write-back": "writers were paused, since too much of memory was to be written",
+    "journal": "syncs waited for the commit of the file system's journal",
 }
 #: Where the price of an access is from (`learnt` of account_references()), the nearest first -> what that is.
 REFERENCES = {
@@ -53,6 +63,9 @@ class Share:
     rank: int | None
     seconds: float
     causes: dict[str, float]  # seconds, in the order of CAUSES; without those of none
+    kernel: dict[str, float] = field(
+        default_factory=dict
+    )  # seconds of the same by KERNEL, as far as it is known
 
 
 @dataclass(frozen=True)
@@ -84,15 +97,15 @@ class Account:
         """All cells are there."""
         self.run = run
         self._places: dict[str | None, list[int]] = {}
-        prepare(run, "account() account_and_start_up() waited_for_others()")
-        run.keep("account_left", "from account_and_start_up()")
+        prepare(run, "account() account_and_beside() waited_for_others()")
+        run.keep("account_left", "from account_and_beside()")
 
     @cached_property
     def most(self) -> float:
-        """Seconds of I/O and start-up of the slowest process; of threads side by side no more than the run's."""
+        """Seconds of all cells of the slowest process; of threads side by side no more than the run's."""
         row = self.run.sql(
             "select least(max(t), (select duration from runs)) / 1e9 as s"
-            " from (select sum(time) as t from account_and_start_up() group by process)"
+            " from (select sum(time) as t from account_and_beside() group by process)"
         )
         return float(row["s"][0].as_py() or 0)
 
@@ -101,7 +114,7 @@ class Account:
         """Cause -> seconds of the process with the most."""
         rows = self.run.sql(
             "select cause, max(time) / 1e9 as seconds"
-            " from (select cause, process, sum(time) as time from account_and_start_up() group by all)"
+            " from (select cause, process, sum(time) as time from account_and_beside() group by all)"
             " group by cause"
         ).to_pylist()
         return {row["cause"]: row["seconds"] for row in rows}
@@ -117,7 +130,7 @@ class Account:
         return row["s"][0].as_py()  # type: ignore[no-any-return]
 
     def _is_taken(self, causes: frozenset[str], row: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """A condition on cells: these causes, of the files and the direction that a finding's row names."""
+        """A condition on cells: these causes, and the files, direction and doing of the kernel that a row names."""
         text = "list_contains($causes, cause)"
         values: dict[str, Any] = {"causes": sorted(causes)}
         if row.get("cell_files") is not None:
@@ -126,6 +139,9 @@ class Account:
         elif files := self._files_of(row.get("path")):
             text += " and (file is null or list_contains($files, file))"
             values["files"] = files
+        if row.get("cell_kernel") is not None:
+            text += " and kernel = $kernel"
+            values["kernel"] = row["cell_kernel"]
         if row.get("cell_way") is not None:
             text += " and coalesce(direction(kind, op), $way) = $way"
             values["way"] = row["cell_way"]
@@ -177,14 +193,29 @@ class Account:
         )
 
 
+def _sums(rows: list[dict[str, Any]], key: str) -> dict[str, float]:
+    """Seconds of the rows by one of their columns."""
+    sums: dict[str, float] = {}
+    for row in rows:
+        sums[row[key]] = sums.get(row[key], 0.0) + row["seconds"]
+    return sums
+
+
 def _share(run: Run, process: int) -> Share:
     rows = run.sql(
-        "select cause, sum(time) / 1e9 as seconds, any_value(p.rank) as rank"
-        " from account() as a left join processes as p using (process) where process = $process group by cause",
+        "select cause, kernel, sum(time) / 1e9 as seconds, any_value(p.rank) as rank"
+        " from account() as a left join processes as p using (process) where process = $process"
+        " group by cause, kernel",
         process=process,
     ).to_pylist()
-    causes = in_order({row["cause"]: row["seconds"] for row in rows})
-    return Share(process, rows[0]["rank"], sum(causes.values()), causes)
+    causes, kernel = (_sums(rows, key) for key in ("cause", "kernel"))
+    return Share(
+        process,
+        rows[0]["rank"],
+        sum(causes.values()),
+        in_order(causes),
+        {name: kernel[name] for name in KERNEL if kernel.get(name)},
+    )
 
 
 def bar(run: Run) -> Bar:

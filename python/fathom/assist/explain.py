@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from fathom.analysis import ranklist, summary
-from fathom.analysis.account import CAUSES, Bar, Share
+from fathom.analysis.account import CAUSES, KERNEL, Bar, Share
 from fathom.analysis.own import SECOND
 from fathom.analysis.part import in_part
 from fathom.pages import answers, facts, findings
@@ -104,8 +104,12 @@ def _share(share: Share | None, run_seconds: float) -> Content | None:
         }
         for cause, seconds in share.causes.items()
     ]
+    kernel = [
+        {"kernel": name, "means": KERNEL[name], "seconds": seconds}
+        for name, seconds in share.kernel.items()
+    ]
     whole = {"process": share.process, "rank": share.rank, "seconds": share.seconds}
-    return {**whole, "causes": causes}
+    return {**whole, "causes": causes, "kernel": kernel}
 
 
 def _answers(page: Page, top: int | None) -> Content:

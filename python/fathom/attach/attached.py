@@ -13,7 +13,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from fathom.attach import target
+from fathom.attach import kernel, target
 from fathom.errors import FathomError
 from fathom.run import control, manifest, paths
 from fathom.run.rings import are_done, own_rings, remove
@@ -142,6 +142,7 @@ def _clear(run: Path) -> None:
         return
     with _agent_ends(rings), contextlib.suppress(OSError):
         remove(rings)
+    kernel.await_end(run)
 
 
 @contextlib.contextmanager

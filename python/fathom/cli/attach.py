@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from fathom.attach import attached, forwarder, hidden, injector, nodes, target
+from fathom.attach import attached, forwarder, hidden, injector, kernel, nodes, target
 from fathom.attach.injector import Answer, Status
 from fathom.errors import FathomError, UsageError
 from fathom.run import control, manifest, paths
@@ -64,6 +64,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         const=SOCKETS,
         help="ask Ceph's storage daemons on this node what they do, by their admin sockets in DIR",
     )
+    parser.add_argument(
+        "--kernel",
+        action="store_true",
+        help="where the data of each call were: page cache or device (docs/kernel.md)",
+    )
     parser.add_argument("--mmap", choices=["dirty"], help="which pages of mapped files are written")
 
 
@@ -75,6 +80,10 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.slurm = nodes.job_of(arguments.slurm)
     if arguments.ceph is not None:
         _take_ceph(arguments)
+    if arguments.kernel and (arguments.here or arguments.slurm is not None):
+        raise UsageError(
+            "attach: --kernel stays beside the processes, and the launcher would end it: attach on their node by PID"
+        )
     pids = _pids(arguments)
     return _here(arguments, pids) if pids else _everywhere(arguments)
 
@@ -133,10 +142,17 @@ def _here(arguments: argparse.Namespace, pids: Sequence[int]) -> int:
     if library is None:
         raise FathomError("no libfathom.so beside this command; build it, or set FATHOM_LIB")
     targets, problems = _targets(pids, library)
+    recorder = kernel.Recorder([one.pid for one in targets]) if arguments.kernel else None
     name = arguments.output or attached.free(targets[0].program)
     join = ["--join"] if arguments.here else []
     settings = attached.create(name, [*join, *_options(arguments)])
     directory, node = Path(settings["FATHOM_RUN"]), control.Node(Path(settings["FATHOM_RING"]))
+    if recorder:
+        try:
+            recorder.follow(directory, node.rings)
+        except FathomError:
+            attached.discard(settings)
+            raise
     if (
         arguments.slurm is None
     ):  # else it would end with srun's step: _everywhere starts one that stays

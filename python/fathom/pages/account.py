@@ -55,6 +55,16 @@ def _words(share: Share, named: list[str], run_seconds: float, width: int) -> li
     return [line.rstrip() for line in lines]
 
 
+def kernel_words(share: Share) -> str:
+    """`device 4.2 s, cache 801 ms`: of one process, the most time first; "": nothing is known."""
+    ranked = sorted(share.kernel.items(), key=lambda item: -item[1])
+    return ", ".join(
+        f"{name} {numbers.seconds(seconds)}"
+        for name, seconds in ranked
+        if seconds > LEAST * share.seconds
+    )
+
+
 def who(share: Share) -> str:
     """`rank 3`."""
     return f"process {share.process}" if share.rank is None else f"rank {share.rank}"
@@ -75,6 +85,8 @@ def paint(bar: Bar, width: int, legends: int | None = None) -> list[str]:
         lines.append(f"{label:>{LABEL}} |{fill(share, named, whole, cells)}|")
         if legends is None or number < legends:
             legend = _words(share, named, bar.run_seconds, cells)
+            kernel = kernel_words(share)
+            legend += [f"kernel: {kernel}"[:cells]] if kernel else []
             lines += [f"{'':{LABEL}}  {line}" for line in legend if line]
     return lines
 

@@ -9,7 +9,7 @@ import re
 import sys
 from collections.abc import Iterable
 
-from fathom.analysis.account import CAUSES
+from fathom.analysis.account import CAUSES, KERNEL
 from fathom.analysis.advice import PART
 from fathom.analysis.findings import Rule, catalog, read
 from fathom.text import numbers
@@ -23,6 +23,7 @@ This page is made from the headers in [catalog/findings](../catalog/findings/REA
 
 - Each second of the program's own I/O calls belongs to one cause: the run's *account* ([`account()`](macros.md)).
   Beside them stands `start-up`: what a run-time did for itself on files of a network's file system.
+  So do `faults`, by which mapped files were read, where `fathom run --kernel` recorded them.
 - A finding takes the cells of the account that its mistake fills, never more seconds than are in them.
   Two findings never take the same second, so what follows from the first is not said again.
 - Seconds are of run time: those of the slowest process, before and after. They have an interval and a best value.
@@ -41,6 +42,13 @@ This page is made from the headers in [catalog/findings](../catalog/findings/REA
 | cause | what it is |
 |---|---|
 {causes}
+
+[`fathom run --kernel`](kernel.md#in-the-account) also says what the kernel did in reads, writes and syncs.
+That is a column of its own, `kernel`: a second of `transfer` stays one, and is of the `device` or the `cache`.
+
+| kernel | what it is |
+|---|---|
+{kernel}
 """
 ORDER = ("hdf5", "netcdf", "pnetcdf", "mpiio", "posix", "stdio", "aio")
 
@@ -85,8 +93,11 @@ def _place(layer: str) -> tuple[int, str]:
 
 def page(rules: Iterable[Rule]) -> str:
     """The page, in Markdown."""
-    causes = "\n".join(f"| {cause} | {means} |" for cause, means in CAUSES.items())
-    parts = [INTRODUCTION.format(causes=causes)]
+    causes, kernel = (
+        "\n".join(f"| {name} | {means} |" for name, means in table.items())
+        for table in (CAUSES, KERNEL)
+    )
+    parts = [INTRODUCTION.format(causes=causes, kernel=kernel)]
     layer = ""
     for rule in sorted(rules, key=lambda one: (_place(one.layer), one.name)):
         if rule.layer != layer:

@@ -13,6 +13,7 @@ export interface CauseStyle {
 export const CAUSES: Readonly<Record<string, CauseStyle>> = {
 	processor: { onWhite: "#A73A00", onBlack: "#D55E00", texture: "full" },
 	"start-up": { onWhite: "#068FE3", onBlack: "#0972B2", texture: "upright" },
+	faults: { onWhite: "#5A4A00", onBlack: "#F0E68C", texture: "diagonal" },
 	waiting: { onWhite: "#C977A5", onBlack: "#CC79A7", texture: "diagonal" },
 	exchange: { onWhite: "#1860A0", onBlack: "#0768B8", texture: "full" },
 	library: { onWhite: "#7A5AA6", onBlack: "#7A5AA6", texture: "diagonal" },

@@ -216,6 +216,19 @@ export interface Link {
 	confidence: number | null;
 }
 
+/** Times in ns. */
+export interface KernelWork {
+	/** Bytes of reads that the page cache did not have, and others that came into it. */
+	missed: number | null;
+	ahead: number;
+	requests: number;
+	request_bytes: number;
+	device: number;
+	queued: number;
+	paused: number;
+	journal: number;
+}
+
 export interface CallAnswer {
 	call: Call;
 	ancestors: Call[];
@@ -231,6 +244,8 @@ export interface CallAnswer {
 		slowest: string | null;
 	};
 	breakdown: { layers: [string, number][] };
+	/** What the kernel did in it and in the calls inside; null: not recorded. */
+	kernel: KernelWork | null;
 	source: SourceLines | null;
 }
 

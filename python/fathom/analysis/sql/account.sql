@@ -262,7 +262,7 @@ with slow as (
 select process, file from slow where (select sum(n) < 10 * max(each) from slow);
 
 -- Time at the storage (system calls, streams, clients of stores) by cause. Columns: process, layer, op, kind, file, enclosing_layer,
--- enclosing, cause, time (ns).
+-- enclosing, cause, kernel (of kernel_parts()), time (ns).
 -- Data that nobody asked for are what moved beyond what the program's own calls of the same direction asked of the file.
 create or replace macro account_storage() as table
 with functions as (from account_functions()),
@@ -329,8 +329,12 @@ cells as (
 		]) as cause,
 		unnest([transfer, needless, requests, others]) as seconds
 	from parts
+),
+caused as (
+	select process, layer, op, kind, file, enclosing_layer, enclosing, cause, sum(seconds) * 1e9 as time from cells where seconds > 0 group by all
 )
-select process, layer, op, kind, file, enclosing_layer, enclosing, cause, sum(seconds) * 1e9 as time from cells where seconds > 0 group by all;
+select c.* exclude (time), k.kernel, c.time * coalesce(k.part, 1) as time
+from caused as c left join kernel_parts() as k using (process, layer, op, file);
 
 -- Ranks that share processors: on their node, or on the processors that the very same ranks may run on, more ran at once than there are
 -- processors for them; and they waited for one for a tenth of the time that they wanted one. Columns: process, ranks, processors, waited (share).
@@ -379,7 +383,8 @@ from hints_in_force
 where (key = 'filters' and value not in ('', 'none') or key = 'filter_count' and value <> '0') and file is not null;
 
 -- The account: cells with their time in ns, which add up to the time of each process's own I/O calls. Columns: process, cause, layer, op,
--- kind, file, collective (in or below a collective read or write), through (another rank's storage was waited for), time.
+-- kind, file, collective (in or below a collective read or write), through (another rank's storage was waited for), kernel (what the
+-- kernel did meanwhile, of kernel_parts(); null: not known), time.
 create or replace macro account() as table
 with storage as materialized (from account_storage()),
 -- Storage below collective reads and writes: of the process that it took longest, by cause.
@@ -393,7 +398,7 @@ slowest as (
 	select layer, op, file, max(time) as time, arg_max(process, time) as process from below group by all
 ),
 shape as (
-	select s.layer as of_layer, s.op as of_op, s.file, c.cause, c.layer, c.op, c.kind, c.time / s.time as share
+	select s.layer as of_layer, s.op as of_op, s.file, c.cause, c.layer, c.op, c.kind, c.kernel, c.time / s.time as share
 	from slowest as s join storage as c on c.process = s.process and c.file = s.file and c.enclosing_layer = s.layer and c.enclosing = s.op
 	where s.time > 0
 ),
@@ -417,10 +422,10 @@ split as (
 cells as (
 	select process, cause, layer, op, kind, file,
 		(enclosing_layer, enclosing) in (select (o.layer, o.op) from account_collectives() as o where o.kind in ('read', 'write')) as collective,
-		false as through, time
+		false as through, kernel, time
 	from storage
 	union all
-	select p.process, h.cause, h.layer, h.op, h.kind, p.file, true, true, p.through * h.share
+	select p.process, h.cause, h.layer, h.op, h.kind, p.file, true, true, h.kernel, p.through * h.share
 	from split as p join shape as h on h.of_layer = p.layer and h.of_op = p.op and h.file = p.file
 	union all
 	select
@@ -433,7 +438,7 @@ cells as (
 			when collective and not is_talk_known then 'exchange'
 			else 'library'
 		end]),
-		layer, op, kind, file, collective and kind in ('read', 'write'), false,
+		layer, op, kind, file, collective and kind in ('read', 'write'), false, null,
 		unnest([waited + waited_outside, exchange - of_exchange, library - (through - of_exchange)])
 	from split
 ),
@@ -451,7 +456,7 @@ crowd as (
 parted as (
 	select c.* exclude (time), time * if(cause in ('exchange', 'waiting'), coalesce(part, 1), 1) as time from cells as c left join crowd using (process)
 	union all
-	select process, 'processor', layer, op, kind, file, collective, through, time * (1 - part)
+	select process, 'processor', layer, op, kind, file, collective, through, null, time * (1 - part)
 	from cells join crowd using (process)
 	where cause in ('exchange', 'waiting')
 ),
@@ -469,11 +474,11 @@ queued as (
 	select c.* exclude (time), time * if(cause = 'processor', 1, 1 - coalesce(part, 0)) as time
 	from parted as c left join queue using (process)
 	union all
-	select process, 'processor', layer, op, kind, file, collective, through, time * part
+	select process, 'processor', layer, op, kind, file, collective, through, null, time * part
 	from parted join queue using (process)
 	where cause <> 'processor'
 )
-select process, cause, layer, op, kind, nullif(file, -1) as file, coalesce(collective, false) as collective, through, sum(time) as time
+select process, cause, layer, op, kind, nullif(file, -1) as file, coalesce(collective, false) as collective, through, kernel, sum(time) as time
 from queued
 where time > 0
 group by all;
@@ -485,10 +490,15 @@ select c.*, f.path, f.file_system, f.mount
 from runtime_counters as c join runtime_files as f using (file)
 where is_network(f.file_system) and is_system(c.layer) and is_outermost(c.enclosing_layer, c.enclosing);
 
--- The account, and beside it cells of cause `start-up`: start_up_counters(). They are in none of the program's own calls.
-create or replace macro account_and_start_up() as table
+-- The account, and beside it cells of causes `start-up`, start_up_counters(), and `faults`, kernel_faults(). They are in none of the program's own calls.
+create or replace macro account_and_beside() as table
 from account()
 union all by name
-select process, 'start-up' as cause, layer, op, kind, file, false as collective, false as through, sum(time)::double as time
+select process, 'start-up' as cause, layer, op, kind, file, false as collective, false as through, null as kernel, sum(time)::double as time
 from start_up_counters()
-group by process, layer, op, kind, file;
+group by process, layer, op, kind, file
+union all by name
+select process, 'faults' as cause, 'posix' as layer, 'mmap' as op, 'map' as kind, file, false as collective, false as through, 'device' as kernel,
+	sum(waited)::double as time
+from kernel_faults()
+group by process, file;

@@ -4,8 +4,8 @@
 -- kernel do during a call is the call's. `missed`: bytes of a read that the page cache did not have; `ahead`: others that came into it
 -- meanwhile. `requests` to block devices, their `request_bytes`; `device_time`: during the call these were under way, or some of an
 -- earlier call of its thread that were then done; `queued`: sum of the waits before the device had them. `paused`: as a writer;
--- `journal_time`: a journal of the file's device was committed. `origin` of the data: `cached`, `device`, `both`; null of syncs, and
--- where nothing moved.
+-- `journal_time`: of syncs, and writes that are one: a journal of the file's device was committed. `origin` of the data: `cached`,
+-- `device`, `both`; null of syncs, and where nothing moved.
 create or replace macro kernel_calls() as table
 with call as materialized (
 	select
@@ -63,7 +63,7 @@ journal as (
 	-- A fast commit that cannot be one has a whole one inside.
 	select c.id, least(sum(least(e.stop, c.stop) - greatest(e.start, c.start)), any_value(c.duration)) as journal_time
 	from call as c join kernel_events as e on e.event = 'commit' and e.device = c.device and e.start < c.stop and e.stop > c.start
-	where c.kind = 'sync'
+	where c.kind = 'sync' or c.kind = 'write' and c.file in (from synced_by_open())
 	group by c.id
 )
 select
@@ -94,3 +94,102 @@ select
 from kernel_calls()
 group by op, layer, origin
 order by time desc, op, origin;
+
+-- Does all that a file of this file system is read and written by go through the page cache or a block device? Clients of servers move bytes
+-- that neither shows.
+create or replace macro is_seen_by_kernel(file_system) as
+(file_system is not null and not is_network(file_system) and file_system not in ('fuse', 'virtiofs', 'zfs') and file_system not like 'fuse.%');
+
+-- What the kernel did in the time of kernel_calls(), by function and file, as parts of its time in counters: they are 1 together. `kernel`:
+-- `write-back`: a writer was paused; `device`: requests of the block layer were under way, or the client of a server brought what the page
+-- cache did not have; `journal`: a sync waited for its commit; `cache`: the rest of reads and writes, whose data were in memory; null: not
+-- known. Where two are at once it is the first of these. Past the page cache (O_DIRECT) the rest is the device's.
+create or replace macro kernel_parts() as table
+with call as (
+	select
+		k.process, k.layer, k.op, k.kind, coalesce(k.file, -1)::bigint as file, k.duration, is_seen_by_kernel(f.file_system) as is_seen,
+		least(k.duration, k.paused) as write_back,
+		least(
+			k.duration - write_back, if(is_seen or k.requests > 0, k.device_time, (k.duration * coalesce(k.missed / nullif(k.bytes, 0)::double, 0))::bigint)
+		) as device,
+		least(k.duration - write_back - device, k.journal_time) as journal,
+		case
+			when k.kind = 'sync' or not is_seen or coalesce(k.bytes, 0) <= 0 then null
+			when k.origin = 'device' and (k.kind = 'write' or k.missed = 0 and k.ahead = 0) then 'device'
+			else 'cache'
+		end as others
+	from kernel_calls() as k left join files as f using (file)
+),
+part as (
+	select
+		process, layer, op, file,
+		unnest(['write-back', 'device', 'journal', others]) as kernel,
+		unnest([write_back, device, journal, duration - write_back - device - journal]) as time
+	from call
+),
+known as (
+	select process, layer, op, file, kernel, sum(time) as time from part where kernel is not null group by all having sum(time) > 0
+),
+function as (
+	select process, layer, op, coalesce(file, -1)::bigint as file, sum(time) as time from counters group by all
+),
+-- Rows of calls may be a little more than the sums of their counters.
+whole as (
+	select process, layer, op, file, greatest(any_value(f.time), sum(k.time)) as whole, whole - sum(k.time) as others
+	from known as k join function as f using (process, layer, op, file)
+	group by all
+)
+select process, layer, op, file, kernel, time / whole as part from known join whole using (process, layer, op, file)
+union all
+select process, layer, op, file, null, others / whole from whole where others > 0;
+
+-- What the kernel did in each call for which a condition holds, and in calls of its thread inside it: sums of kernel_calls(), times in ns. rows_of: name
+-- of rows of `calls`. Without a row it is not known.
+create or replace macro kernel_inside(rows_of, which) as table
+select
+	c.id as call, sum(k.missed)::bigint as missed, sum(k.ahead)::bigint as ahead, sum(k.requests)::bigint as requests,
+	sum(k.request_bytes)::bigint as request_bytes, sum(k.device_time)::bigint as device, sum(k.queued)::bigint as queued,
+	sum(k.paused)::bigint as paused, sum(k.journal_time)::bigint as journal
+from (select * from query_table(rows_of) where which) as c
+	join kernel_calls() as k on k.process = c.process and k.thread = c.thread and k.start >= c.start and k.start <= c.start + c.duration
+group by c.id;
+
+-- What page faults made devices read of files that the program had open: requests that its threads asked for in no call of theirs. Columns: process,
+-- tid, file, requests, bytes, waited (ns in which such requests were under way), first and past (bytes in the file, from and to).
+create or replace macro kernel_faults() as table
+with call as (
+	select process, thread, start, start + duration as stop from calls where is_system(layer) and nested = 0
+),
+outside as (
+	select e.*
+	from (
+		select * from kernel_events where event in ('pages', 'read') and tid is not null and process in (select process from processes)
+	) as e
+		asof left join call as c on e.process = c.process and e.tid = c.thread and e.start >= c.start
+	where c.stop is null or e.start > c.stop
+),
+page as (
+	select o.process, o.tid, o.start, f.file, o.at as first, o.at + o.bytes as past
+	from outside as o join processes as p using (process) join nodes as n on n.node = p.node
+		join files as f on f.inode = o.inode and f.key = n.boot_id || ':' || o.device
+	where o.event = 'pages'
+),
+-- A thread asks for the pages that it brought last.
+request as (
+	select r.process, r.tid, r.start, r.stop, r.bytes, p.file
+	from (select * from outside where event = 'read') as r asof join page as p on r.process = p.process and r.tid = p.tid and r.start >= p.start
+),
+apart as (
+	select
+		*, greatest(0, stop - greatest(start, coalesce(max(stop) over (
+			partition by process, tid order by start rows between unbounded preceding and 1 preceding
+		), 0))) as alone
+	from request
+),
+moved as (
+	select process, tid, file, count(*) as requests, sum(bytes)::bigint as bytes, sum(alone)::bigint as waited from apart group by all
+),
+stretch as (
+	select process, tid, file, min(first) as first, max(past) as past from page group by all
+)
+from moved join stretch using (process, tid, file);

@@ -27,7 +27,7 @@ from sums as s left join account_mounts() as m on m.mount = s.mount and m.file_s
 create or replace macro lake_causes() as table
 with cell as (
 	select a.cause, a.process, a.time / 1e9 as seconds, f.mount, f.file_system
-	from account_and_start_up() as a left join files as f on f.file = a.file
+	from account_and_beside() as a left join files as f on f.file = a.file
 ),
 slowest as (
 	select process from account() group by process order by round(sum(time)) desc, process limit 1

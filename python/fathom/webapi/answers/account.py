@@ -6,7 +6,7 @@ from typing import Any
 
 from fathom.analysis.account import CAUSES, REFERENCES, Bar, Share, bar
 from fathom.analysis.selection import Selection
-from fathom.pages.account import who
+from fathom.pages.account import kernel_words, who
 from fathom.run.background import in_background
 from fathom.text import numbers
 from fathom.webapi.answers import answer, table
@@ -66,8 +66,10 @@ def _title(which: str, share: Share, shares: dict[str, Share], run_seconds: floa
     """Above a bar: whose it is, and how much of the run was I/O."""
     name = f"{which} process, {who(share)}" if len(shares) > 1 else who(share)
     part = numbers.percent(share.seconds / run_seconds if run_seconds else None)
+    kernel = kernel_words(share)
     return (
         f"{name[:1].upper()}{name[1:]}: {numbers.seconds(share.seconds)} in I/O, {part} of the run"
+        + (f"; {kernel}" if kernel else "")
     )
 
 

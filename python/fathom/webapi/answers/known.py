@@ -4,7 +4,7 @@ import duckdb
 
 from fathom.run import macros
 
-MACROS = ("lanes", "servers_traced", "server_processes", "server_files")
+MACROS = ("lanes", "servers_traced", "server_processes", "server_files", "kernel_calls")
 SCHEMA = "known"
 
 

@@ -247,6 +247,18 @@ def _breakdowns(
     }
 
 
+def _has_kernel(view: View) -> bool:
+    return bool(view.once("kernel", lambda: view.value("select 1 from kernel_events limit 1")))
+
+
+def _kernel(view: View, calls: Sequence[int], threads: str) -> dict[int, Row]:
+    """What the kernel did in each call and those inside it, where that was recorded."""
+    if not _has_kernel(view):
+        return {}
+    rows = view.rows(f"from kernel_inside('{threads}', id in ({_list(calls)}))")
+    return {row.pop("call"): row for row in rows}
+
+
 def _details(view: View, rows: Sequence[Row]) -> list[Row]:
     """Every column, with names for numbers."""
     args: dict[int, dict[str, Any]] = defaultdict(dict)
@@ -329,6 +341,7 @@ def call(view: View, _: Selection, *, call: list[int], limit: int = CHILDREN) ->
     above, links = _ancestors(view, every, threads), _links(view, calls)
     collectives, siblings = _collectives(view, every), _siblings(view, calls, threads)
     spent = _breakdowns(view, every, set(inside), threads)
+    kernel = _kernel(view, calls, threads)
     return {
         row["id"]: {
             "call": detail,
@@ -338,6 +351,7 @@ def call(view: View, _: Selection, *, call: list[int], limit: int = CHILDREN) ->
             "collective": collectives.get(row["collective"]),
             "siblings": siblings[row["id"]],
             "breakdown": spent[row["id"]],
+            "kernel": kernel.get(row["id"]),
             "source": _source(view, sites.get(row["site"])),
         }
         for row, detail in zip(every, details, strict=True)

@@ -4,7 +4,7 @@ import { format, size, time } from "../../draw/units";
 import { DataTable } from "../../parts/table";
 import type { Call, CallAnswer, Link } from "../../source";
 import { address } from "../../state/state";
-import { callTable, details, idOf, known, siteOf, unitOf } from "./query";
+import { callTable, details, idOf, kernelWords, known, siteOf, unitOf } from "./query";
 import { focus } from "./screen";
 
 type Named = (lane: number) => string;
@@ -37,6 +37,7 @@ export function About({ answer, lane }: { answer: CallAnswer; lane: Named }): JS
 				</p>
 			)}
 			<Where breakdown={answer.breakdown.layers} duration={Number(call["duration"] ?? 0)} />
+			{answer.kernel && <p>The kernel: {kernelWords(answer.kernel) || "no page came into its cache, no device was asked"}.</p>}
 			<details>
 				<summary>All that is known of this call</summary>
 				<Values pairs={known(call).map(([name, value]) => [name, format(value, unitOf(name))])} />

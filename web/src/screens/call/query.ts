@@ -1,6 +1,6 @@
 /** One call and all below it, from the flat table of `tree`. */
 import { count, size, time } from "../../draw/units";
-import { column, type Bundle, type Call, type Cell, type Column, type Finding, type SourceLines, type Table, type Unit } from "../../source";
+import { column, type Bundle, type Call, type Cell, type Column, type Finding, type KernelWork, type SourceLines, type Table, type Unit } from "../../source";
 
 export interface Node {
 	/** Of a bundle: its longest call. */
@@ -134,6 +134,22 @@ export function siteOf(call: Call): string {
 	if (!site || typeof site !== "object") return "";
 	const line = site["source"] ? `${site["source"]}:${site["line"] ?? "?"}` : String(site["module"] ?? "");
 	return `${site["function"] ?? "?"}, ${line}`;
+}
+
+/** What the kernel did in a call, in words: "" where it did no more than copy from and to memory. */
+export function kernelWords(work: KernelWork): string {
+	const parts: [number | null, string][] = [
+		[work.missed, `${size(work.missed ?? 0)} were not in the page cache`],
+		[work.ahead, `${size(work.ahead)} more came into it`],
+		[work.requests, `${count(work.requests)} requests of ${size(work.request_bytes)} to devices, queued ${time(work.queued)}`],
+		[work.device, `${time(work.device)} while devices were at work`],
+		[work.paused, `${time(work.paused)} paused, until memory had room for what it wrote`],
+		[work.journal, `${time(work.journal)} while a journal was committed`],
+	];
+	return parts
+		.filter(([amount]) => amount)
+		.map(([, words]) => words)
+		.join("; ");
 }
 
 /** Heads the columns of `margin`. */

@@ -4,7 +4,7 @@ import { SvgInk } from "../../draw/ink";
 import { palettes } from "../../draw/theme";
 import type { Finding, Table } from "../../source";
 import { icicleHeight, nodeUnder, paintIcicle, paintWaterfall, waterfallHeight } from "./paint";
-import { MARGIN, details, differences, findingsAt, flat, margin, outermost, rowsOf, siteOf, step, treeOf } from "./query";
+import { MARGIN, details, differences, findingsAt, flat, kernelWords, margin, outermost, rowsOf, siteOf, step, treeOf } from "./query";
 
 const root = treeOf(tree)!;
 
@@ -48,6 +48,11 @@ describe("tree", () => {
 		expect(row.get("99")).toBe(row.get("10"));
 		expect(rows).toBe(5);
 	});
+});
+
+test("the kernel's work is said as far as there was any", () => {
+	expect(kernelWords(call.kernel)).toBe("2 requests of 8 KiB to devices, queued 100 ms; 300 ms while devices were at work; 500 ms paused, until memory had room for what it wrote");
+	expect(kernelWords({ missed: 0, ahead: 0, requests: 0, request_bytes: 0, device: 0, queued: 0, paused: 0, journal: 0 })).toBe("");
 });
 
 test("the outermost call is the one that began first", () => {
