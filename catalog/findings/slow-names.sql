@@ -5,8 +5,8 @@
 --   store takes at most {usual:seconds} for one
 -- lost:   their time of the slowest process, less as many of the longest usual ones
 -- sure:   0.6
--- fix:    look how loaded the file system's server of names is, and how many names the directory has. Fewer names: one rank opens and tells
---   the others[python: ; a package in one archive, or on a disk of the node]; what is temporary on a disk of the node
+-- fix:    look how loaded the file system's server of names is, and how many names the directory has. One rank opens and tells the
+--   others[python: ; a package lies in one archive]. What is temporary lies on a disk of the node
 -- needs:  counters
 -- causes: names, unexplained
 -- seen:   Lockwood et al. 2018 (TOKIO); Carns et al. 2011 (Darshan)
