@@ -205,15 +205,16 @@ def _share(run: Run, process: int) -> Share:
     rows = run.sql(
         "select cause, kernel, sum(time) / 1e9 as seconds, any_value(p.rank) as rank"
         " from account() as a left join processes as p using (process) where process = $process"
-        " group by cause, kernel",
+        # Of floating-point numbers a sum depends on their order.
+        " group by cause, kernel order by cause, kernel",
         process=process,
     ).to_pylist()
-    causes, kernel = (_sums(rows, key) for key in ("cause", "kernel"))
+    causes, kernel = in_order(_sums(rows, "cause")), _sums(rows, "kernel")
     return Share(
         process,
         rows[0]["rank"],
         sum(causes.values()),
-        in_order(causes),
+        causes,
         {name: kernel[name] for name in KERNEL if kernel.get(name)},
     )
 
