@@ -1,7 +1,7 @@
 -- title:  Opens, stats and the like take long
 -- layer:  posix
--- limit:  ten and more of one process in one directory take three times what such a store takes at most. Their longest counts for nothing, nor
---   do files that hold opens up, as named pipes do
+-- limit:  ten and more of one process in one directory of a network's file system take three times what such a store takes at most. Their
+--   longest counts for nothing, nor do files that hold opens up, as named pipes do
 -- says:   {directory}: {n:count} opens, stats, removals and the like by {who} took {each:seconds} each, {seconds:seconds} of the slowest process. Such a
 --   store takes at most {usual:seconds} for one
 -- lost:   their time of the slowest process, less as many of the longest usual ones
@@ -19,7 +19,7 @@ with name as (
 		case what when 'open' then s.open_high when 'stat' then s.stat_high when 'remove' then s.remove_high else s.create_high end as price
 	from counters as c join places() as p using (file) join files as f using (file) join stores() as s on s.store = store_of(f.file_system)
 	where c.layer in ('posix', 'stdio') and s.direction = 'read' and (is_sum or what in ('open', 'create', 'stat', 'remove', 'change'))
-		and (c.process, p.file) not in (select (h.process, h.file) from account_held_up() as h)
+		and is_network(f.file_system) and (c.process, p.file) not in (select (h.process, h.file) from account_held_up() as h)
 ),
 process as (
 	select directory, process, sum(calls) as n, sum(time) / 1e9 as seconds, sum(calls * price) as usual

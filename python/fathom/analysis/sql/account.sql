@@ -290,7 +290,9 @@ priced as (
 		s.bytes::double as bytes,
 		-- Reads that a library makes to write are asked for by nobody.
 		least(1, case when coalesce(a.bytes, 0) > 0 then a.bytes / nullif(m.bytes, 0) when s.own or s.enclosing_layer is null then 1 else 0 end) as needed,
-		r.request, r.per_byte, s.file in (from shared_files()) as shared, s.file in (from account_silent()) as synced
+		-- A write that is a sync would go to memory without it: all beyond its bytes is the sync's.
+		if(s.way = 'write' and s.file in (from synced_by_open()), 0, r.request) as request,
+		r.per_byte, s.file in (from shared_files()) as shared, s.file in (from account_silent()) as synced
 	from storage as s left join asked as a using (file, way) left join moved as m using (file, way)
 		left join account_references() as r on r.file = s.file and r.kind = s.way
 ),
