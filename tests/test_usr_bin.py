@@ -42,17 +42,22 @@ def said(words: list[str], place: Path, patience: int = ALONE) -> Said | None:
 
 
 def changed(name: str, place: Path) -> list[str]:
-    """What a program says otherwise than it says each time without us."""
+    """What a program says otherwise than it says each time without us, and does so again: some answer by chance."""
     found = []
     for number, word in enumerate(WORDS):
         bare = [str(BIN / name), word]
-        run = place / f"{name}.{number}"
-        counted = [str(paths.FATHOM), "run", "--no-show", "--level", "job", "-o", str(run), "--"]
+
+        def counted(run: str, words: list[str] = bare) -> Said | None:
+            ours = [str(paths.FATHOM), "run", "--no-show", "--level", "job", "-o", str(place / run)]
+            return said([*ours, "--", *words], place, COUNTED)
+
         alone = said(bare, place)
         if alone is None:
             continue
-        with_us = said([*counted, *bare], place, COUNTED)
-        if with_us != alone and said(bare, place) == alone:
+        with_us = counted(f"{name}.{number}")
+        if with_us == alone or said(bare, place) != alone:
+            continue
+        if counted(f"{name}.{number}.again") != alone:
             found.append(f"{name} {word}: {alone} alone, {with_us} when counted")
     return found
 
