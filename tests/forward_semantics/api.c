@@ -3,32 +3,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum { LONGEST = 400, BLOCK = 4096, MIB = 1 << 20 };
+#include "outcome.h"
+
+enum { BLOCK = 4096, MIB = 1 << 20 };
 
 static const uint32_t both = FATHOM_FWD_READ | FATHOM_FWD_WRITE;
 static struct fathom_fwd *fwd;
 static struct fathom_fwd_handle top; /* the check's directory */
-static char outcome[LONGEST];
-
-static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void say(const char *format, ...)
-{
-	size_t length = strlen(outcome);
-	va_list words;
-
-	if (length)
-		length += (size_t)snprintf(outcome + length, LONGEST - length, ", ");
-	va_start(words, format);
-	vsnprintf(outcome + length, LONGEST - length, format, words);
-	va_end(words);
-}
 
 static void say_error(int error)
 {
@@ -528,8 +515,11 @@ static const struct check {
 
 int main(int argc, char **argv)
 {
+	static char here[LONGEST];
+
 	if (argc != 2 || fathom_fwd_init(&fwd, argv[1], NULL, NULL))
 		return 2;
+	outcome = here;
 	for (size_t i = 0; i < sizeof(checks) / sizeof(*checks); i++) {
 		char name[20];
 

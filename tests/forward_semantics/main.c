@@ -2,7 +2,6 @@
  * subject, what is done, outcome, with tabs between. */
 #include <limits.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/types.h>
@@ -10,7 +9,7 @@
 
 #include "semantics.h"
 
-enum { LONGEST = 400, PATHS = 8, SECONDS = 60 /* that a check may take */ };
+enum { PATHS = 8, SECONDS = 60 /* that a check may take */ };
 
 static const struct check *const all[] = {
 	open_checks,    data_checks,      space_checks,     copy_checks,
@@ -18,20 +17,7 @@ static const struct check *const all[] = {
 	process_checks, mapping_checks,   directory_checks, event_checks,
 };
 
-static char *outcome; /* shared with children */
 static char directory[PATH_MAX / 2];
-
-void say(const char *format, ...)
-{
-	size_t length = strlen(outcome);
-	va_list words;
-
-	if (length)
-		length += (size_t)snprintf(outcome + length, LONGEST - length, ", ");
-	va_start(words, format);
-	vsnprintf(outcome + length, LONGEST - length, format, words);
-	va_end(words);
-}
 
 void say_result(long result)
 {
@@ -177,6 +163,7 @@ int main(int argc, char **argv)
 
 	if (argc != 2)
 		return 2;
+	/* Shared with children. */
 	outcome = mmap(NULL, LONGEST, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		for (const struct check *check = all[i]; check->run; check++)

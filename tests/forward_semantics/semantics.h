@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "outcome.h"
+
 /* Runs in a process and a directory of its own. */
 struct check {
 	const char *subject, *what; /* together its name: told once, for all that do the same */
@@ -22,8 +24,6 @@ extern const struct check open_checks[], data_checks[], space_checks[], copy_che
 	name_checks[], attribute_checks[], xattr_checks[], process_checks[], mapping_checks[],
 	lock_checks[], directory_checks[], event_checks[];
 
-/* A part of the outcome; parts are joined by commas. */
-void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* "ok", a number, or the name of errno. */
 void say_result(long result);
 #define SAY(call) say_result((errno = 0, (long)(call)))
