@@ -38,8 +38,7 @@ const char *keep_parse(const char *list)
 		if (!is_reason(word))
 			fail(EXIT_FATHOM,
 			     "--keep-calls-if: '%s' is no reason to keep calls; there are io>10%%, "
-			     "errors, "
-			     "unfinished, failed, finding>5s",
+			     "errors, unfinished, failed, finding>5s",
 			     word);
 	return format_text("%s",
 			   list); /* the watcher takes the words of the command line for its name */

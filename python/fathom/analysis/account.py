@@ -63,9 +63,8 @@ class Share:
     rank: int | None
     seconds: float
     causes: dict[str, float]  # seconds, in the order of CAUSES; without those of none
-    kernel: dict[str, float] = field(
-        default_factory=dict
-    )  # seconds of the same by KERNEL, as far as it is known
+    #: Seconds of the same by KERNEL, as far as it is known.
+    kernel: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -151,6 +150,7 @@ class Account:
         """Those that a finding's path stands for; none: it names no files."""
         if path not in self._places:
             text = "select file from places() where $path in (place, path, directory)"
+            prepare(self.run, text)
             self._places[path] = self.run.sql(text, path=path)["file"].to_pylist() if path else []
         return self._places[path]
 

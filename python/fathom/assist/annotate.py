@@ -15,6 +15,7 @@ from fathom.analysis.sentence import sentence
 from fathom.assist.sarif import Result, Rule
 from fathom.errors import RunError, UsageError, printable, unknown
 from fathom.pages import findings
+from fathom.run import sources
 from fathom.text import numbers
 from fathom.text.tables import columns, wrapped
 
@@ -87,7 +88,7 @@ def chosen(files: Files, name: str | None) -> Files:
 
 def page(path: str, of: Mapping[int, Noted], whole: bool) -> Iterator[str]:
     """A file as text: what is noted, then the line of the source as it is now."""
-    text = _text(path)
+    text = sources.read(Path(path)) or []
     yield f"{printable(path)}{'' if text else ' (not here, or not to be read)'}"
     yield f"{MARGIN}  line"
     before = 0
@@ -101,13 +102,6 @@ def page(path: str, of: Mapping[int, Noted], whole: bool) -> Iterator[str]:
         for finding in one.findings if one else ():
             for words in wrapped(says(finding), max(20, columns() - len(MARGIN) - len(MARK))):
                 yield f"{'':{len(MARGIN)}}{MARK}{words}"
-
-
-def _text(path: str) -> list[str]:
-    try:
-        return Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return []
 
 
 def _shown(of: Mapping[int, Noted], length: int, whole: bool) -> list[int]:

@@ -12,7 +12,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -33,7 +33,7 @@ from fathom.errors import FathomError, UsageError, printable, unknown
 from fathom.pages import findings as findings_words
 from fathom.pages import on_store as elsewhere
 from fathom.pages import page
-from fathom.run import macros
+from fathom.run import macros, sources
 from fathom.run.confined import Process, Question
 from fathom.run.paths import native_command
 from fathom.run.store import as_json, open_as
@@ -291,16 +291,15 @@ def _run(runs: Runs, path: Path) -> Answer:
 
 
 def _source(run: Run, place: str) -> Answer:
-    """The lines of a source around a place, where it can be read."""
+    """The lines of a program's source around a place, where it can be read."""
     parts = PLACE.fullmatch(place)
     path = Path(parts[1] if parts else "")
-    try:
-        text = path.read_text(encoding="utf-8", errors="replace").splitlines() if parts else []
-        changed = text and path.stat().st_mtime_ns > _stop(run)
-    except OSError:
-        text = []
+    text = sources.of_program(path)
     if not parts or not text:
         return {"place": place, "text": None}
+    changed = None
+    with suppress(OSError):  # it has gone since
+        changed = path.stat().st_mtime_ns > _stop(run)
     line = int(parts[2])
     first = max(1, line - AROUND)
     shown = enumerate(text[first - 1 : line + AROUND], first)

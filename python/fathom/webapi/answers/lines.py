@@ -7,31 +7,11 @@ from typing import Any
 
 from fathom.analysis.own import lines
 from fathom.analysis.selection import Selection
+from fathom.run import sources
 from fathom.webapi.answers import answer, number
 from fathom.webapi.answers.session import View
 
-#: A run may come from somebody else, and name any file as its source: only what its name says is a program's is read.
-SUFFIXES = frozenset({
-    ".c", ".h", ".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx", ".cu", ".cuh", ".inc",
-    ".f", ".for", ".ftn", ".f77", ".f90", ".f95", ".f03", ".f08", ".py", ".pyx", ".rs", ".jl", ".go", ".m",
-})  # fmt: skip
-LARGEST = 8 << 20  # bytes
 AROUND = 8  # lines before and after
-
-
-def _text(path: Path) -> list[str] | None:
-    """Lines of a source file; None: it is not here, or is none."""
-    try:
-        real = path.resolve(strict=True)
-        names = {path.suffix.lower(), real.suffix.lower()}
-        if not path.is_absolute() or not names <= SUFFIXES or not real.is_file():
-            return None
-        if real.stat().st_size > LARGEST:
-            return None
-        return real.read_text(encoding="utf-8", errors="replace").splitlines()
-    except (OSError, ValueError, RuntimeError):
-        return None
-
 
 Margins = Mapping[tuple[str, int], list[int]]
 
@@ -50,7 +30,7 @@ def _margins(view: View) -> Margins:
 
 def around(view: View, source: str | None, line: int | None) -> dict[str, Any] | None:
     """Path, line and the text around it, each line with its I/O; None where it is not known or not here."""
-    text = _text(Path(source)) if source and line else None
+    text = sources.of_program(Path(source)) if source and line else None
     if text is None or not source or not line or line > len(text):
         return None
     margins = view.once("margins", lambda: _margins(view))
