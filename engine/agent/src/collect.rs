@@ -60,6 +60,8 @@ struct Shared {
 	busy: Mutex<HashMap<String, TcpStream>>,
 	/// Of who is critical, for nodes that ask.
 	critical_path: Mutex<CriticalPath>,
+	/// Held by the one that looks whose run.json the run has, and replaces it.
+	run_json: Mutex<()>,
 }
 
 /// Takes connections until all nodes asked for are whole.
@@ -72,6 +74,7 @@ pub fn collect(listener: &TcpListener, settings: Collector) -> Result<(), AgentE
 		job: Mutex::default(),
 		busy: Mutex::default(),
 		critical_path: Mutex::default(),
+		run_json: Mutex::default(),
 	});
 	let (done, outcomes) = channel();
 	let listening = listener.try_clone().at(Path::new("listen"))?;
@@ -208,18 +211,19 @@ impl Connection<'_> {
 		}
 	}
 
-	/// A node's run.json is the run's too, unless another's is there.
+	/// A node's run.json is the run's too, unless another's is there. That one first: what the node's folder has, no agent
+	/// sends again.
 	fn replace(&self, folder: &Path, name: &str, bytes: &[u8]) -> Result<(), FrameError> {
 		check_name(name)?;
-		replace_bytes(&folder.join(name), bytes)?;
 		if name == "run.json" {
+			let _alone = self.shared.run_json.lock();
 			let own = self.shared.settings.run.join(name);
 			let there = fs::read(&own).if_there()?;
 			if there.is_none_or(|there| run_id(&there) == run_id(bytes)) {
 				replace_bytes(&own, bytes)?;
 			}
 		}
-		Ok(())
+		Ok(replace_bytes(&folder.join(name), bytes)?)
 	}
 }
 

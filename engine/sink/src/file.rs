@@ -1,6 +1,7 @@
 //! Files written in a run directory, which others may have prepared: never through a link that lies there.
 
 use std::fs::{self, File, OpenOptions};
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -48,9 +49,7 @@ pub fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 /// This file with what `fill` writes, whole or not at all, after a power cut too. A reader finds it or the one before.
 pub fn replace<T>(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<T>) -> io::Result<T> {
-	let mut name = path.file_name().unwrap_or_default().to_owned();
-	name.push(format!(".{}{STAGING}", std::process::id()));
-	let staging = path.with_file_name(name);
+	let staging = staging_of(path);
 	let filled = create_held(&staging).and_then(|mut file| {
 		let filled = fill(&mut file)?;
 		file.sync_all()?;
@@ -66,6 +65,13 @@ pub fn replace<T>(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<T>) ->
 }
 
 const STAGING: &str = ".tmp";
+
+/// A name that no other thread, process or node that writes this file at the same time takes.
+fn staging_of(path: &Path) -> PathBuf {
+	let mut name = path.file_name().unwrap_or_default().to_owned();
+	name.push(format!(".{}{STAGING}", RandomState::new().build_hasher().finish()));
+	path.with_file_name(name)
+}
 
 /// A new file that `remove_abandoned` leaves alone while it is open; where a file system has no locks, so it does all.
 fn create_held(path: &Path) -> io::Result<File> {
@@ -86,7 +92,7 @@ pub fn remove_abandoned(folder: &Path) -> io::Result<()> {
 	for path in entries(folder)? {
 		let name = path.file_name().unwrap_or_default().to_string_lossy();
 		let staged = name.strip_suffix(STAGING).and_then(|name| name.rsplit_once('.'));
-		if staged.is_some_and(|(_, pid)| digits(pid))
+		if staged.is_some_and(|(_, number)| digits(number))
 			&& fs::symlink_metadata(&path).is_ok_and(|facts| facts.is_file())
 			&& File::open(&path).is_ok_and(|file| file.try_lock().is_ok())
 		{
@@ -157,6 +163,7 @@ pub fn open_or_create(path: &Path) -> io::Result<File> {
 #[cfg(test)]
 mod tests {
 	use super::*;
+	use std::thread;
 
 	#[test]
 	fn only_what_is_not_there_is_absent() {
@@ -190,6 +197,23 @@ mod tests {
 		let names = after.iter().map(|path| path.file_name().unwrap().to_str().unwrap());
 		assert_eq!(names.collect::<Vec<_>>(), ["1.a.shared.tmp", "77.tmp", "node", "x.tmp"]);
 		assert_eq!(text, "whole");
+	}
+
+	#[test]
+	fn writers_of_one_file_do_not_meet() {
+		let folder = std::env::temp_dir().join(format!("fathom-meet-{}", std::process::id()));
+		fs::create_dir_all(&folder).unwrap();
+		let path = folder.join("file");
+		let write = |byte: u8| (0..100).try_for_each(|_| replace_bytes(&path, &[byte; 100]));
+		let written: Vec<_> = thread::scope(|scope| {
+			let writers: Vec<_> = (0..4).map(|byte| scope.spawn(move || write(byte))).collect();
+			writers.into_iter().map(|writer| writer.join().unwrap()).collect()
+		});
+		let (text, names) = (fs::read(&path).unwrap(), entries(&folder).unwrap());
+		fs::remove_dir_all(&folder).unwrap();
+		assert!(written.iter().all(Result::is_ok), "{written:?}");
+		assert!(text.len() == 100 && text.iter().all(|byte| *byte == text[0]));
+		assert_eq!(names, [path]);
 	}
 
 	#[test]
