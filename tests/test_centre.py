@@ -81,7 +81,8 @@ for burst in range(int(sys.argv[1])):
         os.close(os.open(sys.argv[3], os.O_CREAT | os.O_WRONLY))
 """
 OPENING = """select start from calls as c join files as f using (file) where c.kind = 'open'
-    and c.layer in ('posix', 'stdio') and not regexp_matches(f.path, '^/(proc|sys|dev)/') order by start"""
+    and c.layer in ('posix', 'stdio') and not f.runtime
+    and not regexp_matches(f.path, '^/(proc|sys|dev)/') order by start"""
 SLOW = {"SLOW_STORE_LATENCY_US": "2000", "SLOW_STORE_ONLY": "open"}
 
 

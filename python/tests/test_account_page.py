@@ -16,7 +16,13 @@ def test_cells_are_the_share_of_the_run() -> None:
     assert (len(cells), cells.count("█"), cells.count("▓")) == (40, 20, 10)
     said = " ".join(legend)
     assert "█ transfer 5 s (50 %)" in said and "▓ requests 2.5 s (25 %)" in said
-    assert account.first_cause(bar(1.0, 2.5)) == "requests"
+    assert account.explained(bar(1.0, 2.5)).startswith("requests: ")
+
+
+def test_what_ran_one_after_another_is_one_bar() -> None:
+    chain = Bar(10.0, Share(0, None, 5.0, {"sync": 5.0}, in_turn=1200), None, ["run"])
+    assert account.paint(chain, 61)[0].startswith("slowest, 1,200 in turn |")
+    assert account.explained(chain) == "in turn: one after another"
 
 
 def test_more_than_the_run_is_said() -> None:

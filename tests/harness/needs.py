@@ -7,6 +7,8 @@ import ctypes.util
 import fcntl
 import importlib.util
 import os
+import platform
+import re
 import shutil
 import struct
 import subprocess
@@ -92,6 +94,11 @@ def _page_cache() -> bool:
             return False
 
 
+def _exit_of_pidfd() -> bool:
+    release = re.match(r"(\d+)\.(\d+)", platform.release())
+    return bool(release) and (int(release[1]), int(release[2])) >= (6, 15)
+
+
 def _kernel() -> bool:
     """What --kernel loads: root, a kernel with BTF, and an engine that was built with clang."""
     words = [readers.ENGINE, "kernel", "--parent", str(os.getpid())]
@@ -110,6 +117,7 @@ NOT_EVERYWHERE = {
     "kernel": "must be root, and allowed to load BPF programs, of an engine that was built with clang",
     "page_cache": "temporary files are in memory, or the kernel does not say what it reads from a disk",
     "processors": "only one processor may be used, so peers that wait by looking take a turn of it each time",
+    "exit_of_pidfd": "the kernel is older than 6.15: it does not say how a process ended that is not one's child",
     "mmap_dirty": "the kernel is older than 6.7, or userfaultfd is forbidden",
 }
 
@@ -119,6 +127,7 @@ SPECIAL: dict[str, Callable[[], bool]] = {
     "namespaces": _namespaces,
     "loop": _loop,
     "io_uring": _io_uring,
+    "exit_of_pidfd": _exit_of_pidfd,
     "kernel": _kernel,
     "mmap_dirty": _mmap_dirty,
     "page_cache": _page_cache,

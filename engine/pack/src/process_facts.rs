@@ -24,6 +24,8 @@ pub struct ProcessFacts {
 	pub thread_use: Option<ThreadUse>,
 	/// Bytes that were resident at once, at most.
 	pub memory_peak: Option<u64>,
+	/// That ended it.
+	pub signal: Option<u32>,
 	/// With their versions.
 	pub libraries: Option<String>,
 }
@@ -56,12 +58,13 @@ fn facts_of(
 	let (survey, pid) = (&state.survey, row.key.1);
 	let own = || survey.streams.iter().filter(|stream| stream.pid == pid);
 	let none_missing = || own().all(|stream| stream.chunks_missing == 0);
+	let main = pid == state.image.pid;
+	// A child by vfork exits, or becomes another program, before its parent goes on and may be killed.
 	let whole = if survey.killed {
-		run.exited(&state.image) && none_missing()
+		(!main || run.exited(&state.image)) && none_missing()
 	} else {
 		own().all(|stream| stream.complete)
 	};
-	let main = pid == state.image.pid;
 	let marks = survey.definitions.marks.iter().map(|mark| mark.ticks);
 	let last = own().map(|stream| stream.last_tick).chain(marks.filter(|_| main)).max();
 	let last = line.ns(last.unwrap_or(start));
@@ -81,6 +84,7 @@ fn facts_of(
 		stream_bytes: if main { state.image.bytes } else { 0 },
 		thread_use: own().filter_map(|s| s.thread_use).reduce(ThreadUse::plus),
 		memory_peak: survey.definitions.memory_peak.filter(|_| main),
+		signal: run.signal(&state.image).filter(|_| main && survey.killed && !survey.alive),
 		libraries: main.then(|| joined(&survey.definitions.libraries)).flatten(),
 	}
 }

@@ -249,8 +249,18 @@ impl Run {
 
 	/// Its process exited, by whatever call: no signal ended it. `fathom run` knows that of its own child.
 	pub fn exited(&self, image: &Image) -> bool {
+		self.ending_signal(image) == Some(0)
+	}
+
+	/// The signal that ended its process, where that is known.
+	pub fn signal(&self, image: &Image) -> Option<u32> {
+		self.ending_signal(image).filter(|&signal| signal != 0)
+	}
+
+	/// 0: it exited.
+	fn ending_signal(&self, image: &Image) -> Option<u32> {
 		let seen = self.end(image).and_then(|end| end.status);
-		seen.map_or_else(|| self.child_exited(image), |status| status & 0x7f == 0)
+		seen.map_or_else(|| self.childs_signal(image), |status| u32::try_from(status & 0x7f).ok())
 	}
 
 	/// The program's end, where `fathom run` saw it and it was no success.
@@ -261,16 +271,15 @@ impl Run {
 		status.or_else(|| Some(format!("signal {} ended the program", exit("signal")?)))
 	}
 
-	fn child_exited(&self, image: &Image) -> bool {
-		let read = || -> Option<(u64, bool, String)> {
-			let json = self.manifest();
-			let exited = json.get("exit")?.get("status").is_some();
-			let node = json.get("nodes")?.get(0)?.get("boot_id")?.as_str()?.to_owned();
-			Some((json.get("pid")?.as_u64()?, exited, node))
-		};
-		read().is_some_and(|(pid, exited, boot_id)| {
-			exited && pid == u64::from(image.pid) && self.nodes[image.node].boot_id == boot_id
-		})
+	/// Where it is the program that `fathom run` started and waited for.
+	fn childs_signal(&self, image: &Image) -> Option<u32> {
+		let json = self.manifest();
+		let exit = json.get("exit")?;
+		let boot_id = json.get("nodes")?.get(0)?.get("boot_id")?.as_str()?;
+		let own = json.get("pid")?.as_u64()? == u64::from(image.pid)
+			&& self.nodes[image.node].boot_id == boot_id;
+		let signal = exit.get("signal").map_or(Some(0), serde_json::Value::as_u64);
+		signal.filter(|_| own).and_then(|signal| u32::try_from(signal).ok())
 	}
 
 	fn add_node(&mut self, name: &str, files: &NodeFiles) -> Result<(), PackError> {

@@ -52,7 +52,7 @@ pub const RUNS: [Column; 19] = [
 ];
 
 #[rustfmt::skip]
-pub const PROCESSES: [Column; 29] = [
+pub const PROCESSES: [Column; 30] = [
 	Column::must("process", U32),
 	Column::must("instance", U64),
 	Column::must("pid", U32),
@@ -81,6 +81,7 @@ pub const PROCESSES: [Column; 29] = [
 	Column::may("processor_wait", I64),
 	Column::may("storage_read", I64),
 	Column::may("memory_peak", I64),
+	Column::may("signal", U32),
 	Column::may("libraries", Text),
 ];
 

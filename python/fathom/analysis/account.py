@@ -3,6 +3,7 @@
 Each process's cells (cause, layer, function, file) add up to the time of its own I/O calls (analysis/sql/account.sql).
 A finding takes the cells that its mistake fills: what is won is the slowest process's time before and after.
 Of reads, writes and syncs they say what the kernel did meanwhile, where it was asked.
+What ran one after another counts as one process (analysis/sql/chains.sql).
 Beside them stand what is in no own call: what the run-time read from a network's file system, cause `start-up`, and
 page faults on mapped files, cause `faults`.
 """
@@ -52,19 +53,20 @@ REFERENCES = {
 #: A process without a rank, and with less than this share of the slowest one's I/O, is no peer of it.
 HELPER = 0.01
 #: Macros of these files are worked out once for each run.
-KEPT = ("account", "findings_", "kernel", "servers")
+KEPT = ("account", "chains", "findings_", "kernel", "servers")
 
 
 @dataclass(frozen=True)
 class Share:
-    """The I/O of one process by cause."""
+    """The I/O of one process by cause, or of several that ran one after another."""
 
-    process: int
+    process: int  # the one with the most I/O
     rank: int | None
     seconds: float
     causes: dict[str, float]  # seconds, in the order of CAUSES; without those of none
     #: Seconds of the same by KERNEL, as far as it is known.
     kernel: dict[str, float] = field(default_factory=dict)
+    in_turn: int = 1  # how many that did I/O ran one after another
 
 
 @dataclass(frozen=True)
@@ -96,25 +98,35 @@ class Account:
         """All cells are there."""
         self.run = run
         self._places: dict[str | None, list[int]] = {}
-        prepare(run, "account() account_and_beside() waited_for_others()")
+        prepare(run, "account() account_and_beside() waited_for_others() chains()")
         run.keep("account_left", "from account_and_beside()")
 
     @cached_property
     def most(self) -> float:
-        """Seconds of all cells of the slowest process; of threads side by side no more than the run's."""
+        """Seconds of all cells of the slowest process or chain; of threads side by side no more than the run's."""
         row = self.run.sql(
             "select least(max(t), (select duration from runs)) / 1e9 as s"
-            " from (select sum(time) as t from account_and_beside() group by process)"
+            " from (select sum(time) as t from account_and_beside() join chains() using (process) group by chain)"
         )
         return float(row["s"][0].as_py() or 0)
 
     @cached_property
+    def in_turn(self) -> float:
+        """How many times the seconds of one process those that ran one after another may have."""
+        row = self.run.sql(
+            "with each as (select process, sum(time) as t from account_and_beside() group by process)"
+            " select max(together) / max(most) as times"
+            " from (select sum(t) as together, max(t) as most from each join chains() using (process) group by chain)"
+        )
+        return max(1.0, row["times"][0].as_py() or 1.0)
+
+    @cached_property
     def _most_of(self) -> dict[str, float]:
-        """Cause -> seconds of the process with the most."""
+        """Cause -> seconds of the process or chain with the most."""
         rows = self.run.sql(
             "select cause, max(time) / 1e9 as seconds"
-            " from (select cause, process, sum(time) as time from account_and_beside() group by all)"
-            " group by cause"
+            " from (select cause, chain, sum(time) as time"
+            " from account_and_beside() join chains() using (process) group by all) group by cause"
         ).to_pylist()
         return {row["cause"]: row["seconds"] for row in rows}
 
@@ -157,17 +169,21 @@ class Account:
     def won(self, causes: frozenset[str], row: dict[str, Any], lost: float) -> float:
         """Seconds of run time won where the process with the most of such cells does not spend `lost` of theirs.
 
-        They are never more than is in them.
+        The same part goes of all others' and so, of processes that ran one after another, of each. They are never more
+        than is in them.
         """
         condition, values = self._is_taken(causes, row)
         found = self.run.sql(
             f"""with each as (
                 select process, sum(time) / 1e9 as io, coalesce(sum(time) filter ({condition}), 0) / 1e9 as cells
                 from account_left group by process
-            ), part as (select least(1, $lost / nullif(max(cells), 0)) as part from each)
+            ), part as (select least(1, $lost / nullif(max(cells), 0)) as part from each),
+            in_turn as (
+                select sum(io) as io, sum(cells) as cells from each join chains() using (process) group by chain
+            )
             select max(io) - max(io - cells * part) as together, max(cells * part) as alone,
                 arg_max(io, cells) >= max(io) / 2 as is_slow
-            from each, part""",
+            from in_turn, part""",
             lost=lost,
             **values,
         ).to_pylist()[0]
@@ -201,46 +217,42 @@ def _sums(rows: list[dict[str, Any]], key: str) -> dict[str, float]:
     return sums
 
 
-def _share(run: Run, process: int) -> Share:
-    rows = run.sql(
-        "select cause, kernel, sum(time) / 1e9 as seconds, any_value(p.rank) as rank"
-        " from account() as a left join processes as p using (process) where process = $process"
+def _share(run: Run, row: dict[str, Any]) -> Share:
+    cells = run.sql(
+        "select cause, kernel, sum(time) / 1e9 as seconds from account() join chains() using (process)"
         # Of floating-point numbers a sum depends on their order.
-        " group by cause, kernel order by cause, kernel",
-        process=process,
+        " where chain = $chain group by cause, kernel order by cause, kernel",
+        chain=row["chain"],
     ).to_pylist()
-    causes, kernel = in_order(_sums(rows, "cause")), _sums(rows, "kernel")
+    causes, kernel = in_order(_sums(cells, "cause")), _sums(cells, "kernel")
     return Share(
-        process,
-        rows[0]["rank"],
+        row["process"],
+        row["rank"],
         sum(causes.values()),
         causes,
         {name: kernel[name] for name in KERNEL if kernel.get(name)},
+        row["in_turn"],
     )
 
 
 def bar(run: Run) -> Bar:
-    """The run's time by cause, for the slowest process and the median one of its like that did I/O."""
-    prepare(run, "account()")
-    order = run.sql(
-        # Rounded: of sums of equal numbers the last digits are of the order of adding.
-        "select process, rank is not null as is_rank, round(sum(time)) as time"
-        " from account() left join processes as p using (process) group by all order by time desc, process"
-    ).to_pylist()
+    """The run's time by cause, for the slowest process or chain and the median one of its like that did I/O."""
+    prepare(run, "account() account_chains()")
+    order = run.sql("from account_chains() order by time desc, process").to_pylist()
     seconds = run.sql("select duration / 1e9 as s from runs")["s"][0].as_py()
     learnt = run.sql(
         "select distinct learnt from account() as a join account_references() as r on r.file = a.file"
         " and r.kind = priced_way(a.kind, a.op)"
     )["learnt"].to_pylist()
     references = [name for name in REFERENCES if name in learnt]
-    slowest = _share(run, order[0]["process"]) if order else None
-    like = [row["process"] for row in order if _is_like(row, order[0])]
+    slowest = _share(run, order[0]) if order else None
+    like = [row for row in order if _is_like(row, order[0])]
     median = _share(run, like[len(like) // 2]) if len(like) > 1 else None
     return Bar(seconds, slowest, median, references)
 
 
 def _is_like(row: dict[str, Any], slowest: dict[str, Any]) -> bool:
     """Are two processes of a kind: ranks, or of a run without them no helper that hardly did any I/O?"""
-    if slowest["is_rank"] or row["is_rank"]:
-        return bool(slowest["is_rank"] and row["is_rank"])
+    if slowest["rank"] is not None or row["rank"] is not None:
+        return slowest["rank"] is not None and row["rank"] is not None
     return bool(row["time"] >= HELPER * slowest["time"])

@@ -6,7 +6,9 @@ The questions are those of Chang, Jin, Bauer, "Methodology and application of HP
 IOT", 2016, III.C. Errors: `fathom.errors.RunError` of a damaged run.
 """
 
+from collections import Counter
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Any
 
 import pyarrow as pa
@@ -40,6 +42,7 @@ class Time:
     most: float  # and all calls one after another
     busiest: int | None  # rank (outside MPI: null) of the process that spent most
     busiest_process: int | None
+    busiest_program: str | None  # its name, where several programs ran and none has ranks
     busiest_share: float  # of the run time, in I/O; at most, where its threads did I/O too
     median_share: float  # of a rank
     mean_share: float
@@ -74,6 +77,9 @@ class Ranks:
     unit: str  # `rank` or `process`
     in_run: int  # ranks that ran, where some were not recorded; else `of`
     alike: bool  # of all of these the same is known
+    # Where several programs ran and none has ranks: which of them dominate, and how many processes each; most first.
+    programs: list[tuple[str, int]]
+    calling_programs: list[tuple[str, int]]
 
 
 @dataclass(frozen=True)
@@ -124,6 +130,7 @@ def time(source: Source) -> Time:
         most=most,
         busiest=spread["most_rank"],
         busiest_process=spread["most_process"],
+        busiest_program=_programs(source).get(spread["most_process"]),
         busiest_share=part("most"),
         median_share=part("median"),
         mean_share=(spread["together"] or 0) / SECOND / run / spread["everyone"]
@@ -185,6 +192,7 @@ def ranks(source: Source) -> Ranks:
     units = source.sql("from own_spread()")["units"][0].as_py()
     in_run = source.sql("select ranks from runs")["ranks"][0].as_py() if mpi else None
     (in_part,) = source.sql("from ranks_in_part()").to_pylist()
+    program_of = _programs(source)
     return Ranks(
         of=units,
         kind=dominant["how"],
@@ -197,7 +205,21 @@ def ranks(source: Source) -> Ranks:
         unit="rank" if mpi else "process",
         in_run=max(units, in_run or 0),
         alike=in_part["ranks_missing"] or not in_part["files"],
+        programs=_counted(program_of, dominant["units"]),
+        calling_programs=_counted(program_of, calling["units"]),
     )
+
+
+def _programs(source: Source) -> dict[int, str]:
+    """The name of each process's program, where there are several and none has ranks."""
+    rows = [] if has_ranks(source) else source.sql("select process, exe from processes").to_pylist()
+    program_of = {row["process"]: PurePosixPath(row["exe"] or "").name for row in rows}
+    return program_of if len(set(program_of.values())) > 1 else {}
+
+
+def _counted(program_of: dict[int, str], processes: list[int]) -> list[tuple[str, int]]:
+    counts = Counter(program_of[process] for process in processes if process in program_of)
+    return sorted(counts.items(), key=lambda one: (-one[1], one[0]))
 
 
 def _dominance(source: Source, amounts: str, mpi: bool) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from fathom.analysis.account import CAUSES, Account, Bar, bar, prepare
 from fathom.analysis.advice import WORDS, advice, conditions, fitting
+from fathom.analysis.sentence import columns
 from fathom.catalog import layers
 from fathom.catalog.languages import is_nameless
 from fathom.catalog.layers import catalog_path
@@ -239,8 +240,7 @@ class Asked:
 
     def advised(self, rule: Rule, row: dict[str, Any]) -> dict[str, Any]:
         """A row, with advice about what the program uses, in its language."""
-        columns = re.findall(r"\{(\w+)", rule.fix)
-        texts = {name: row[name] for name in columns if isinstance(row.get(name), str)}
+        texts = {name: row[name] for name in columns(rule.fix) if isinstance(row.get(name), str)}
         return row | {name: advice(text, self.used, self.language) for name, text in texts.items()}
 
     @cached_property
@@ -292,7 +292,11 @@ class Asked:
             if row["lost"] is not None:
                 # Sums over a process's threads, or estimates of a log of sums, can be more than there is to win.
                 row["lost"] = min(row["lost"], self.seconds)
-        return [row for row in rows if self.much(row["lost"])]
+        return [row for row in rows if self.much(self._in_turn(rule, row["lost"]))]
+
+    def _in_turn(self, rule: Rule, lost: float | None) -> float | None:
+        """What processes that ran one after another may lose, where one of them loses as much."""
+        return lost * self.account.in_turn if lost is not None and rule.causes else lost
 
     def much(self, lost: float | None) -> bool:
         """Is it worth saying? A danger always is."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from fathom.analysis import findings
 from fathom.analysis.account import Share, in_order, prepare
+from fathom.analysis.sentence import columns
 from fathom.catalog.layers import catalog_path
 from fathom.catalog.stores import Store, stores
 from fathom.errors import UsageError, unknown
@@ -46,10 +47,11 @@ class Seconds:
 
 @dataclass(frozen=True)
 class There:
-    """The process that takes longest at the storage there."""
+    """The process that takes longest at the storage there, or the chain of some that ran one after another."""
 
     process: int
     rank: int | None
+    in_turn: int
     seconds: Seconds
     causes: dict[str, Seconds]  # in the order of CAUSES
 
@@ -138,29 +140,30 @@ def _slowest(run: Run, cells: str) -> There | None:
         sum(one.best for one in causes.values()),
         sum(one.high for one in causes.values()),
     )
-    return There(rows[0]["process"], rows[0]["rank"], total, causes)
+    return There(rows[0]["process"], rows[0]["rank"], rows[0]["in_turn"], total, causes)
 
 
 def _here(run: Run) -> Share | None:
-    """The process that took longest at the storage in this run."""
-    rows = run.sql(
-        "with longest as (select process from on_measured group by process"
-        " order by sum(seconds) desc, process limit 1)"
-        " select process, any_value(p.rank) as rank, cause, sum(seconds) as seconds"
-        " from on_measured semi join longest using (process) join processes as p using (process)"
-        " group by process, cause"
-    ).to_pylist()
-    if not rows:
+    """The process or chain that took longest at the storage in this run."""
+    run.keep(
+        "on_measured_cells",
+        "select process, place, cause, seconds as low, seconds as best, seconds as high from on_measured",
+    )
+    took = _slowest(run, "on_measured_cells")
+    if took is None:
         return None
-    causes = in_order({row["cause"]: row["seconds"] for row in rows})
-    return Share(rows[0]["process"], rows[0]["rank"], sum(causes.values()), causes)
+    causes = {cause: seconds.best for cause, seconds in took.causes.items()}
+    return Share(took.process, took.rank, took.seconds.best, causes, in_turn=took.in_turn)
 
 
 def _left(run: Run) -> float:
     row = run.sql(
         "with own as (select process, sum(time) / 1e9 as seconds from account() group by process),"
-        " store as (select process, sum(seconds) as seconds from on_measured group by process)"
-        " select max(own.seconds - coalesce(store.seconds, 0)) as seconds from own left join store using (process)"
+        " store as (select process, sum(seconds) as seconds from on_measured group by process),"
+        " each as (select process, own.seconds - coalesce(store.seconds, 0) as seconds"
+        " from own left join store using (process))"
+        " select max(together) as seconds"
+        " from (select sum(seconds) as together from each join chains() using (process) group by chain)"
     )
     return max(0.0, row["seconds"][0].as_py() or 0.0)
 
@@ -176,7 +179,8 @@ def _reasons(causes: Sequence[Mapping[str, Any]]) -> list[Reason]:
 def _places(run: Run) -> list[Place]:
     rows = run.sql(
         "with process as"
-        " (select place, process, sum(seconds) as seconds from on_measured group by place, process),"
+        " (select place, chain, sum(seconds) as seconds"
+        " from on_measured join chains() using (process) group by place, chain),"
         " here as (select place, max(seconds) as seconds from process group by place)"
         " select p.*, coalesce(h.seconds, 0) as here"
         " from on_places('on_cells_now') as p left join here as h using (place)"
@@ -221,20 +225,21 @@ def _advice(run: Run, store: Store, before: There) -> list[Advice]:
         ).to_pylist()[0]
         piece = max(1 << 20, min(16 << 20, store.default("stripe_bytes") or 0))
         unit = store.default("stripe_bytes") or store.default("lock_unit") or 4096
-        values = {
+        rule = asked.here(findings.read(folder / f"{name}.sql"))
+        # Of what else the rule knows of a run nothing is said.
+        values = dict.fromkeys(columns(rule.fix)) | {
             "what": "read" if most["what"] == "read" else "write",
             "piece": piece,
             "stripes": "",
             "block": unit,
         }
-        rule = asked.here(findings.read(folder / f"{name}.sql"))
         found.append(Advice(rule, most["place"], values, before.seconds, after.seconds))
     return sorted(found, key=lambda one: one.after.best)
 
 
 def predict(run: Run, store: Store) -> Prediction:
     """What the run's requests would take there. Asked once of an opened run."""
-    prepare(run, "account() account_storage()")
+    prepare(run, "account() account_storage() chains()")
     run.keep("on_measured", "from on_here()")
     run.keep_macro("on_requests")
     _price(run, store.name, "from on_requests()", f"from on_conflicts('{store.name}')", "now")

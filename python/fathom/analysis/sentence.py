@@ -39,6 +39,11 @@ ONE = {
 FIELD = re.compile(r"\{(\w+)(?::(\w+))?\}( \w+| \{\w+\}s)?")
 
 
+def columns(template: str) -> list[str]:
+    """Names of the figures that a template has."""
+    return re.findall(r"\{(\w+)", template)
+
+
 def sentence(template: str, values: Mapping[str, Any]) -> str:
     """A header's `says`, `fix` or `knob` with the row's figures; a column that is not there stays as it is written.
     What stands in brackets is left out where one of its figures is not known."""
@@ -53,8 +58,7 @@ def sentence(template: str, values: Mapping[str, Any]) -> str:
         return (write(value) if match[1] in values else field) + re.sub(FIELD, figure, behind)
 
     def part(match: re.Match[str]) -> str:
-        named = re.findall(r"\{(\w+)", match[1])
-        return "" if any(values.get(name, 0) is None for name in named) else match[1]
+        return "" if any(values.get(name, 0) is None for name in columns(match[1])) else match[1]
 
     whole = re.sub(r"\[([^]]*)\]", part, template)
     return re.sub(FIELD, figure, whole)

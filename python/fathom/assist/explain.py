@@ -108,7 +108,12 @@ def _share(share: Share | None, run_seconds: float) -> Content | None:
         {"kernel": name, "means": KERNEL[name], "seconds": seconds}
         for name, seconds in share.kernel.items()
     ]
-    whole = {"process": share.process, "rank": share.rank, "seconds": share.seconds}
+    whole = {
+        "process": share.process,
+        "rank": share.rank,
+        "in_turn": share.in_turn,
+        "seconds": share.seconds,
+    }
     return {**whole, "causes": causes, "kernel": kernel}
 
 
@@ -120,6 +125,8 @@ def _answers(page: Page, top: int | None) -> Content:
     operation["functions"] = _pairs(given.operation.functions, "function", "calls")
     for name in ("who", "calling_who"):
         ranks[name] = ranklist.compress(ranks[name])
+    for name in ("programs", "calling_programs"):
+        ranks[name] = _pairs(ranks[name], "program", "processes")
     return {
         "time": asdict(given.time),
         "library": library,
@@ -157,8 +164,8 @@ def _lines(lines: pa.Table, top: int | None) -> list[Content]:
 
 def _missing(page: Page) -> Content:
     return {
-        "processes_killed": page.ended.get("killed", 0),
-        "processes_alive": page.ended.get("open", 0),
+        "processes_killed": page.how_many("killed"),
+        "processes_alive": page.how_many("open"),
         "calls_unfinished": page.runs["unfinished"],
         "stretches_damaged": page.runs["chunks_skipped"],
         "chunks_missing": page.runs["chunks_missing"],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fathom.analysis.account import Bar, Share
+from fathom.analysis.account import CAUSES, Bar, Share
 from fathom.text import numbers
 
 FILLS = "█▓▒░"  # of the causes with the most time; the others share one
@@ -66,7 +66,9 @@ def kernel_words(share: Share) -> str:
 
 
 def who(share: Share) -> str:
-    """`rank 3`."""
+    """`rank 3`; of several that ran one after another how many: `60 in turn`."""
+    if share.in_turn > 1:
+        return f"{share.in_turn:,} in turn"
     return f"process {share.process}" if share.rank is None else f"rank {share.rank}"
 
 
@@ -91,9 +93,12 @@ def paint(bar: Bar, width: int, legends: int | None = None) -> list[str]:
     return lines
 
 
-def first_cause(bar: Bar) -> str:
-    """That of the most time of the slowest process, where there is a picture."""
-    return _named(bar)[0]
+def explained(bar: Bar) -> str:
+    """The word of the picture that needs it most: that there are chains, else the cause with the most time."""
+    if bar.slowest and bar.slowest.in_turn > 1:
+        return "in turn: one after another"
+    first = _named(bar)[0]
+    return f"{first}: {CAUSES[first]}"
 
 
 def title(bar: Bar) -> str:

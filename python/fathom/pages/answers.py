@@ -31,6 +31,7 @@ WORTH = 0.01
 # Up to what share of the time recorded in full it is said that it is a share.
 NEARLY = 0.995
 MOST_LINES = 3
+PROGRAMS = 3  # as many are named
 # Of a log of strace without -T, and whatever else knows no durations.
 UNTIMED = "no call of this run has a duration"
 
@@ -52,7 +53,8 @@ def time(of: Time, unit: str, tool: str | None = None) -> str:
     if not of.most:
         return f"not to be told: {UNTIMED}"
     who = of.busiest if unit == "rank" and of.busiest is not None else of.busiest_process
-    busiest = f"; the busiest {unit}, {who}: {numbers.percent(of.busiest_share)}"
+    name = f" {printable(of.busiest_program)}" if of.busiest_program else ""
+    busiest = f"; the busiest {unit}, {who}{name}: {numbers.percent(of.busiest_share)}"
     if of.median_share < of.busiest_share:
         busiest += f", the median one: {numbers.percent(of.median_share)}"
     run = numbers.seconds(of.run_seconds)
@@ -99,15 +101,22 @@ def library(of: Library) -> str:
     return "; ".join(words)
 
 
-def _who(kind: str, who: Sequence[int], of: Ranks) -> str:
-    """`all 4 ranks`, `one of 4 ranks, 0`."""
+def _who(kind: str, who: Sequence[int], programs: Sequence[tuple[str, int]], of: Ranks) -> str:
+    """`all 4 ranks`, `one of 4 ranks, 0`; of several programs `3 of 5 processes, 2 tar and 1 gzip`."""
     units = numbers.things(of.of, of.unit, "processes" if of.unit == "process" else None)
     if of.in_run > of.of:
         units += f" recorded, of {of.in_run:,},"
     if kind == "all":
         return f"all {units}"
     many = f"{len(who):,}" if len(who) > 1 and kind == "some" else kind
-    return f"{many} of {units}, {ranklist.brief(who)}"
+    return f"{many} of {units}, {_programs(programs) or ranklist.brief(who)}"
+
+
+def _programs(programs: Sequence[tuple[str, int]]) -> str:
+    """Those with the most processes, by name."""
+    named = [f"{count:,} {printable(name)}" for name, count in programs[:PROGRAMS]]
+    others = len(programs) - PROGRAMS
+    return _and([*named, f"{others:,} others"] if others > 0 else named)
 
 
 def ranks(of: Ranks) -> str:
@@ -120,13 +129,14 @@ def ranks(of: Ranks) -> str:
         return f"there is one {of.unit} only"
     if not of.callers:
         return "none"
-    who, share = _who(of.kind, of.who, of), numbers.percent(of.share)
+    who, share = _who(of.kind, of.who, of.programs, of), numbers.percent(of.share)
     if of.by == "time":
         return f"{who}: {share} of the I/O time; no bytes moved"
     moved = f"{who}: {share} of the bytes to and from files"
     if (of.kind, of.who) == (of.calling, of.calling_who):
         return f"{moved}, and the time in I/O calls"
-    return f"{moved}; time in I/O calls: {_who(of.calling, of.calling_who, of)}"
+    calling = _who(of.calling, of.calling_who, of.calling_programs, of)
+    return f"{moved}; time in I/O calls: {calling}"
 
 
 def operation(of: Operation) -> str:

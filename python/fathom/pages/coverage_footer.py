@@ -1,15 +1,22 @@
 """The last part of a page: how many calls were recorded, what tracing cost, what is missing."""
 
+from signal import SIGKILL, SIGPIPE, SIGTERM, Signals
+
 from fathom.analysis import summary
 from fathom.analysis.landscape import are_files_known
 from fathom.analysis.part import FILES_UNTOLD, went_past
 from fathom.pages.part import Page
-from fathom.run.manifest import TOOLS, imported_by
+from fathom.run.manifest import TOOLS, ended, failure, imported_by
 from fathom.text import numbers
 from fathom.text.quoting import shell
 from fathom.text.tables import printable
 
 MOST_LINES = 20
+#: Signals whose name does not say why they are sent.
+SENT_BY: dict[int, str] = {
+    SIGPIPE: ": nothing read what it wrote any more",
+    SIGKILL: ": by somebody, or out of memory",
+}
 
 
 def _recorded(page: Page) -> tuple[str, list[tuple[str, int]]]:
@@ -102,17 +109,38 @@ def _cost(page: Page) -> str:
     )
 
 
-def missing(page: Page) -> list[str]:
-    """What is not in the tables, and why; the most frequent first."""
+def _usual(page: Page) -> list[int]:
+    """Signals that end processes of a run of which nothing is the matter: whose reader ended, and workers that are no
+    longer needed."""
+    return [SIGPIPE, SIGTERM] if ended(page.manifest) and not failure(page.manifest) else [SIGPIPE]
+
+
+def _killed(number: int | None) -> str:
+    """How processes that did not end in order ended."""
+    if number is None:
+        return "did not end in order: killed, aborted, ended by a system call of its own, or its node was lost"
+    names = {one.value: one.name for one in Signals}
+    return f"ended by {names.get(number, f'signal {number}')}{SENT_BY.get(number, '')}"
+
+
+def _cut(page: Page, signals: list[int]) -> int:
+    """How many calls these signals cut off."""
+    sql = (
+        "select count(*) as n from calls join processes using (process)"
+        " where state = 'unfinished' and list_contains($signals, signal)"
+    )
+    return int(page.source.sql(sql, signals=signals)["n"][0].as_py()) if signals else 0
+
+
+def missing(page: Page, usual: bool = True) -> list[str]:
+    """What is not in the tables, and why; the most frequent first. `usual`: also what ends as it should."""
     runs = page.runs
+    killed = {number: count for (how, number), count in page.ended.items() if how == "killed"}
+    left_out = [] if usual else [number for number in _usual(page) if killed.pop(number, 0)]
     counts = [
-        (
-            page.ended.get("killed", 0),
-            "process",
-            "did not end in order: killed, aborted, ended by a system call of its own, or its node was lost",
-        ),
-        (page.ended.get("open", 0), "process", "still ran when the run was packed"),
-        (runs["unfinished"], "call", "had not ended, or its row is lost"),
+        *((count, "process", _killed(number)) for number, count in killed.items()),
+        (page.how_many("open"), "process", "still ran when the run was packed"),
+        (runs["unfinished"] - _cut(page, left_out), "call", "had not ended, or its row is lost"),
         (runs["chunks_skipped"], "damaged stretch", "skipped"),
         (runs["chunks_missing"], "chunk", "missing"),
     ]

@@ -27,6 +27,7 @@ This page is made from the headers in [catalog/findings](../catalog/findings/REA
 - A finding takes the cells of the account that its mistake fills, never more seconds than are in them.
   Two findings never take the same second, so what follows from the first is not said again.
 - Seconds are of run time: those of the slowest process, before and after. They have an interval and a best value.
+  Processes that ran one after another, as the commands of a script do, count as one ([`chains()`](macros.md)).
 - What an access costs is learnt from the run's own calls, else from
   [other runs of the site](commands/landscape.md#what-accesses-cost-at-this-site), else from the [catalog](stores.md).
 - The percentage says how sure a finding is. What to *do* differs from run to run where it is not said here.

@@ -98,7 +98,7 @@ def stores_listed() -> list[str]:
 
 def _bars(prediction: Prediction, there: There) -> None:
     best = {cause: seconds.best for cause, seconds in there.causes.items()}
-    of_there = Share(there.process, there.rank, there.seconds.best, best)
+    of_there = Share(there.process, there.rank, there.seconds.best, best, in_turn=there.in_turn)
     both = {f"on {prediction.store.name}": of_there}
     if prediction.here:
         both = {"here": prediction.here, **both}

@@ -65,10 +65,16 @@ class Page:
         return servers
 
     @cached_property
-    def ended(self) -> dict[str, int]:
-        """How many processes ended in which way."""
-        rows = self.source.sql("select ended, count(*) as n from processes group by ended")
-        return {row["ended"]: row["n"] for row in rows.to_pylist()}
+    def ended(self) -> dict[tuple[str, int | None], int]:
+        """How many processes ended in which way, and by which signal."""
+        rows = self.source.sql(
+            "select ended, signal, count(*) as n from processes group by all order by n desc, signal"
+        )
+        return {(row["ended"], row["signal"]): row["n"] for row in rows.to_pylist()}
+
+    def how_many(self, ended: str) -> int:
+        """Processes that ended so."""
+        return sum(count for (how, _), count in self.ended.items() if how == ended)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from pathlib import PurePath
 
-from fathom.analysis.account import CAUSES
 from fathom.analysis.findings import Finding
 from fathom.analysis.part import in_part
 from fathom.analysis.sentence import sentence
@@ -55,12 +54,12 @@ def _head(page: Page, width: int) -> list[Line]:
 
 
 def _bar(page: Page, width: int) -> list[Line]:
-    """The picture of the account; its first cause is explained where there is room."""
+    """The picture of the account; one word of it is explained where there is room."""
     painted = page.findings and account.paint(page.findings.bar, width - 1, legends=1)
     if not page.findings or not painted:
         return []
-    title, first = account.title(page.findings.bar), account.first_cause(page.findings.bar)
-    explained = f"{title}; {first}: {CAUSES[first]}"
+    title = account.title(page.findings.bar)
+    explained = f"{title}; {account.explained(page.findings.bar)}"
     titles = [explained] if len(explained) <= width else wrapped(title, width)
     return [*((line, "") for line in titles), *(("", line) for line in painted)]
 
@@ -145,7 +144,7 @@ def _answers(
 
 def _missing(page: Page, width: int) -> list[Line]:
     """What is not in the tables: the most frequent of it; of a log only how much, for its tool never has it."""
-    missing = [line.strip() for line in coverage_footer.missing(page)]
+    missing = [line.strip() for line in coverage_footer.missing(page, usual=False)]
     if not missing:
         return []
     noted = [line for line in missing if line.startswith(tuple(TOOLS))]

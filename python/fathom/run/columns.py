@@ -258,6 +258,7 @@ FIRST: dict[str, dict[str, str]] = {
 LATER: dict[str, dict[str, str]] = {
     "processes": {
         "memory_peak": "bigint",
+        "signal": "uinteger",
         "libraries": "varchar",
     },
     "files": {

@@ -65,11 +65,12 @@ def imported_by(manifest: Mapping[str, Any]) -> str | None:
 
 
 def command_line(manifest: Mapping[str, Any], short: bool = False) -> str:
-    """What was started, as a shell has it; where nobody said so, why. `short`: paths by their last name."""
+    """What was started, as a shell has it; where nobody said so, why. `short`: paths by their last name, which words
+    of more than one are not."""
     imported = imported_by(manifest)
     words = [str(word) for word in manifest.get("command", [])]
     if short:
-        words = [word.rpartition("/")[2] or word for word in words]
+        words = [word if " " in word else word.rpartition("/")[2] or word for word in words]
     return shlex.join(words) or (f"imported from {imported}" if imported else "batch environment")
 
 

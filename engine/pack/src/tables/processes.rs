@@ -64,6 +64,7 @@ impl Tables<'_> {
 			.i64_or("processor_wait", thread_use(|known| Some(known.waited)))
 			.i64_or("storage_read", thread_use(|known| known.read))
 			.i64_or("memory_peak", facts.iter().map(memory_peak).collect())
+			.u32_or("signal", facts.iter().map(|f| f.signal).collect())
 			.text_or("libraries", facts.iter().map(|f| f.libraries.as_deref()).collect())
 			.write(self.folder, "processes")
 	}

@@ -30,7 +30,7 @@ with cell as (
 	from account_and_beside() as a left join files as f on f.file = a.file
 ),
 slowest as (
-	select process from account() group by process order by round(sum(time)) desc, process limit 1
+	select process from chains() where chain in (select c.chain from account_chains() as c order by c.time desc, c.process limit 1)
 )
 select
 	cause, mount, file_system, coalesce(sum(seconds) filter (process in (from slowest)), 0)::double as seconds, sum(seconds)::double as all_seconds

@@ -46,6 +46,11 @@ told as (
 	select process, file, place, layer, 'stat', first_start, 0, null, null, errors
 	from each
 	where what in ('open', 'create', 'stat', 'remove', 'change') and errors > 0
+	union all
+	-- A write to a file that is open with O_SYNC is followed by a sync.
+	select process, file, place, layer, 'sync', first_start, 0, null, null, done
+	from each
+	where what = 'write' and done > 0 and file in (from synced_by_open())
 ),
 written as (
 	select file, count(distinct process) as writers from told where what = 'write' and file >= 0 and bytes > 0 group by file
@@ -382,34 +387,40 @@ select * replace (if(served >= 16, n - 1, cached) as cached, if(served >= 16, 1,
 union all by name
 from query_table(requests_of) where what <> 'read';
 
--- The cells of the process that takes longest, by cause. Columns: process, rank, cause, low, best, high (seconds).
+-- The cells of the process or chain that takes longest, by cause. Columns: process (of a chain its first), rank, in_turn (processes of the
+-- chain), cause, low, best, high (seconds).
 create or replace macro on_slowest(cells_of) as table
 with longest as (
-	select process from query_table(cells_of) group by process order by sum(best) desc, process limit 1
+	select chain, count(distinct process) as in_turn from query_table(cells_of) join chains() using (process)
+	group by chain order by sum(best) desc, chain limit 1
 )
-select process, any_value(p.rank) as rank, cause, sum(low) as low, sum(best) as best, sum(high) as high
-from query_table(cells_of) semi join longest using (process) join processes as p using (process)
-group by process, cause;
+select
+	chain as process, any_value(p.rank) as rank, any_value(in_turn) as in_turn, cause, sum(low) as low, sum(best) as best, sum(high) as high
+from query_table(cells_of) join chains() using (process) join longest using (chain) join processes as p using (process)
+group by chain, cause;
 
--- Files, of one place together, by the seconds of the process that they take longest, and what takes them.
+-- Files, of one place together, by the seconds of the process or chain that they take longest, and what takes them.
 -- Columns: place, files, processes, low, best, high (seconds), causes (cause, what, best: of that process; n, waits, bytes: of all; the most seconds
 -- first).
 create or replace macro on_places(cells_of) as table
-with process as (
-	select place, process, sum(low) as low, sum(best) as best, sum(high) as high from query_table(cells_of) group by place, process
+with cell as (
+	from query_table(cells_of) join chains() using (process)
+),
+in_turn as (
+	select place, chain, count(distinct process) as processes, sum(low) as low, sum(best) as best, sum(high) as high from cell group by place, chain
 ),
 place as (
 	select
-		place, count(*) as processes, arg_max(process, (best, -process::bigint)) as slowest, arg_max(low, best) as low, max(best) as best,
+		place, sum(processes) as processes, arg_max(chain, (best, -chain::bigint)) as slowest, arg_max(low, best) as low, max(best) as best,
 		arg_max(high, best) as high
-	from process
+	from in_turn
 	group by place
 ),
 cause as (
 	select
-		c.place, c.cause, if(c.cause = 'names', 'name', c.what) as what, coalesce(sum(c.best) filter (c.process = p.slowest), 0) as best, sum(c.n) as n,
+		c.place, c.cause, if(c.cause = 'names', 'name', c.what) as what, coalesce(sum(c.best) filter (c.chain = p.slowest), 0) as best, sum(c.n) as n,
 		sum(c.waits) as waits, sum(c.bytes) as bytes, count(distinct c.file) as files
-	from query_table(cells_of) as c join place as p using (place)
+	from cell as c join place as p using (place)
 	group by all
 )
 select

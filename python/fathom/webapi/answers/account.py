@@ -1,4 +1,4 @@
-"""`account`: where the run's time went, by cause, in the slowest process and in the median one."""
+"""`account`: where the run's time went, by cause, in the slowest process or chain and in the median one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -64,7 +64,8 @@ def split_bars(shares: Sequence[Share], run_seconds: float) -> list[dict[str, fl
 
 def _title(which: str, share: Share, shares: dict[str, Share], run_seconds: float) -> str:
     """Above a bar: whose it is, and how much of the run was I/O."""
-    name = f"{which} process, {who(share)}" if len(shares) > 1 else who(share)
+    one = f"process, {who(share)}" if share.in_turn == 1 else f"chain, {who(share)}"
+    name = f"{which} {one}" if len(shares) > 1 or share.in_turn > 1 else who(share)
     part = numbers.percent(share.seconds / run_seconds if run_seconds else None)
     kernel = kernel_words(share)
     return (
@@ -75,10 +76,10 @@ def _title(which: str, share: Share, shares: dict[str, Share], run_seconds: floa
 
 def _cells(run: Stoppable, shares: dict[str, Share]) -> Table:
     processes = ", ".join(str(share.process) for share in shares.values())
-    sql = f"""select a.process, p.rank, cause, sum(time)::bigint as time, sum(time) / any_value(r.duration) as share
-from account() as a join processes as p using (process), runs as r
-where a.process in ({processes or "null"})
-group by all having sum(time) > 0
+    sql = f"""select k.process, k.rank, cause, sum(a.time)::bigint as time, sum(a.time) / any_value(r.duration) as share
+from account() as a join chains() using (process) join account_chains() as k using (chain), runs as r
+where k.process in ({processes or "null"})
+group by all having sum(a.time) > 0
 order by process, time desc, cause"""
     note = None if shares else NOTHING
     return table.of(run.sql(sql), sql, {"cause": "text"}, note=note)

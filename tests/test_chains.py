@@ -1,0 +1,60 @@
+"""A script whose commands run one after another: their seconds of I/O are the run's."""
+
+from __future__ import annotations
+
+import subprocess
+
+import fathom
+import pytest
+from fathom.analysis import findings
+from harness import paths
+
+# Beside the loop one command that lasts as long as it does, as a script's logger may.
+SCRIPT = """
+cd {place}
+sleep 60 < /dev/null & beside=$!
+for i in 1 2 3 4 5 6 7 8; do
+    dd if=/dev/zero of=data.$i bs=4k count=50 oflag=dsync
+    cat data.$i > copy.$i
+done
+kill $beside
+"""
+COMMANDS = 16
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> fathom.Run:
+    place = tmp_path_factory.mktemp("chain")
+    script = place / "script"
+    script.write_text(SCRIPT.format(place=place))
+    words = [paths.FATHOM, "run", "--no-show", "-o", place / "run", "--", "bash", script]
+    subprocess.run(list(map(str, words)), check=True, capture_output=True, timeout=300)
+    return fathom.open(place / "run.fathom")
+
+
+def test_the_bar_and_the_finding_are_of_all_of_them(run: fathom.Run) -> None:
+    found = findings.find(run, findings.rules())
+    slowest = found.bar.slowest
+    assert slowest and slowest.in_turn == COMMANDS
+    took = run.sql("select sum(duration) / 1e9 as s from calls where parent is null")["s"][
+        0
+    ].as_py()
+    assert slowest.seconds == pytest.approx(took, rel=0.01)
+    # A busy machine takes from the syncs what is waiting for a processor.
+    (churn,) = (one for one in found.conclusions if one.rule.name == "sync-churn")
+    assert churn.lost and 0.8 * slowest.causes["sync"] < churn.lost <= slowest.causes["sync"]
+
+
+@pytest.mark.parametrize("store", ["lustre", "nfs"])
+def test_so_is_what_they_would_take_elsewhere(run: fathom.Run, store: str) -> None:
+    """Each write to a file that is open with O_DSYNC is a sync there too."""
+    done = subprocess.run(
+        [paths.FATHOM, "show", run.path, "--on", store],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert f"on {store}, {COMMANDS} in turn |" in done.stdout
+    assert "  A sync after every few writes" in done.stdout and "400 syncs" in done.stdout
+    assert "{" not in done.stdout
