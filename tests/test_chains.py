@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import subprocess
+from pathlib import Path
 
 import fathom
 import pytest
-from fathom.analysis import findings
-from harness import paths
+from fathom.analysis import account, findings
+from harness import needs, paths
 
 # Beside the loop one command that lasts as long as it does, as a script's logger may.
 SCRIPT = """
@@ -39,7 +40,7 @@ def test_the_bar_and_the_finding_are_of_all_of_them(run: fathom.Run) -> None:
     took = run.sql("select sum(duration) / 1e9 as s from calls where parent is null")["s"][
         0
     ].as_py()
-    assert slowest.seconds == pytest.approx(took, rel=0.01)
+    assert slowest.seconds == pytest.approx(took, rel=0.05)
     # A busy machine takes from the syncs what is waiting for a processor.
     (churn,) = (one for one in found.conclusions if one.rule.name == "sync-churn")
     assert churn.lost and 0.8 * slowest.causes["sync"] < churn.lost <= slowest.causes["sync"]
@@ -58,3 +59,31 @@ def test_so_is_what_they_would_take_elsewhere(run: fathom.Run, store: str) -> No
     assert f"on {store}, {COMMANDS} in turn |" in done.stdout
     assert "  A sync after every few writes" in done.stdout and "400 syncs" in done.stdout
     assert "{" not in done.stdout
+
+
+def test_a_rank_of_job_steps_is_one(tmp_path: Path) -> None:
+    """A job script runs one step after another: what a rank waits in each, the job waits."""
+    needs.require(needs.of_mpi("mpich"))
+    step = (
+        f"mpiexec.mpich -n 2 {paths.PROGRAMS / 'programs' / 'mpi' / 'turns_mpich'} {tmp_path / 'f'}"
+    )
+    words = [
+        paths.FATHOM,
+        "run",
+        "--no-show",
+        "-o",
+        tmp_path / "job",
+        "--",
+        "bash",
+        "-c",
+        f"{step}; {step}",
+    ]
+    subprocess.run(list(map(str, words)), check=True, capture_output=True, timeout=300)
+    run = fathom.open(tmp_path / "job.fathom")
+    slowest = account.bar(run).slowest
+    assert slowest and slowest.in_turn == 2
+    took = run.sql(
+        "select rank, sum(duration) / 1e9 as s from calls"
+        " where parent is null and layer = 'mpiio' group by rank"
+    ).to_pylist()
+    assert slowest.seconds == pytest.approx(max(row["s"] for row in took), rel=0.05)

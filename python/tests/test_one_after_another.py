@@ -33,29 +33,26 @@ def asked(processes: list[tuple[int, int, int, int | None]]) -> dict[int, int]:
     return dict(rows)
 
 
+def place_of(process: tuple[int, int, int, int | None]) -> int:
+    """A rank's own, or its node's."""
+    node, _, _, rank = process
+    return node if rank is None else -1 - rank
+
+
 @given(st.lists(PROCESS, max_size=20))
-def test_a_chain_is_of_one_node_and_never_two_at_once(
+def test_a_chain_is_of_one_place_and_never_two_at_once(
     processes: list[tuple[int, int, int, int | None]],
 ) -> None:
-    """And there are as many chains of a node as ever ran at once."""
+    """And there are as many chains of a place as ever ran at once."""
     chain_of = asked(processes)
-    alone = [number for number, (*_, rank) in enumerate(processes) if rank is None]
-    assert all(chain_of[rank] == rank for rank in chain_of if rank not in alone)
-    for one in alone:
+    spans = [(start, start + max(took, 1)) for _, start, took, _ in processes]
+    for one, (start, stop) in enumerate(spans):
         assert chain_of[chain_of[one]] == chain_of[one]
-        for other in alone:
-            if one < other and chain_of[one] == chain_of[other]:
-                (node, start, took, _), (node_2, start_2, took_2, _) = (
-                    processes[one],
-                    processes[other],
-                )
-                assert node == node_2
-                assert start + max(took, 1) <= start_2 or start_2 + max(took_2, 1) <= start
-    for node in (0, 1):
-        here = [processes[number] for number in alone if processes[number][0] == node]
-        at_once = [
-            sum(start <= at < start + max(took, 1) for _, start, took, _ in here)
-            for _, at, _, _ in here
-        ]
-        chains = {chain_of[number] for number in alone if processes[number][0] == node}
-        assert len(chains) == max(at_once, default=0)
+        for other, (begins, ends) in list(enumerate(spans))[:one]:
+            if chain_of[one] == chain_of[other]:
+                assert place_of(processes[one]) == place_of(processes[other])
+                assert stop <= begins or ends <= start
+    for place in set(map(place_of, processes)):
+        here = [number for number, process in enumerate(processes) if place_of(process) == place]
+        at_once = [sum(spans[b][0] <= spans[a][0] < spans[b][1] for b in here) for a in here]
+        assert len({chain_of[number] for number in here}) == max(at_once)

@@ -66,10 +66,10 @@ def kernel_words(share: Share) -> str:
 
 
 def who(share: Share) -> str:
-    """`rank 3`; of several that ran one after another how many: `60 in turn`."""
-    if share.in_turn > 1:
-        return f"{share.in_turn:,} in turn"
-    return f"process {share.process}" if share.rank is None else f"rank {share.rank}"
+    """`rank 3`; of several without ranks that ran one after another how many: `60 in turn`."""
+    if share.rank is not None:
+        return f"rank {share.rank}"
+    return f"{share.in_turn:,} in turn" if share.in_turn > 1 else f"process {share.process}"
 
 
 def paint(bar: Bar, width: int, legends: int | None = None) -> list[str]:
@@ -95,7 +95,7 @@ def paint(bar: Bar, width: int, legends: int | None = None) -> list[str]:
 
 def explained(bar: Bar) -> str:
     """The word of the picture that needs it most: that there are chains, else the cause with the most time."""
-    if bar.slowest and bar.slowest.in_turn > 1:
+    if bar.slowest and bar.slowest.in_turn > 1 and bar.slowest.rank is None:
         return "in turn: one after another"
     first = _named(bar)[0]
     return f"{first}: {CAUSES[first]}"
