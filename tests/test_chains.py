@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import subprocess
 from pathlib import Path
 
@@ -45,6 +47,30 @@ def test_the_bar_and_the_finding_are_of_all_of_them(run: fathom.Run) -> None:
     # A busy machine takes from the syncs what is waiting for a processor.
     (churn,) = (one for one in found.conclusions if one.rule.name == "sync-churn")
     assert churn.lost and 0.8 * slowest.causes["sync"] < churn.lost <= slowest.causes["sync"]
+
+
+def test_programs_are_told_apart(run: fathom.Run) -> None:
+    done = subprocess.run(
+        [paths.FATHOM, "show", run.path, "--by", "program,operation", "--csv"],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    rows = {
+        (row["program"], row["operation"]): row for row in csv.DictReader(io.StringIO(done.stdout))
+    }
+    size = 8 * 50 * 4096
+    assert {key: int(row["bytes"]) for key, row in rows.items() if key[1] == "write"} == {
+        ("dd", "write"): size,
+        ("cat", "write"): size,
+    }
+    assert rows["cat", "read"]["bytes"] == str(size) and rows["dd", "write"]["processes"] == "8"
+    first = subprocess.run(
+        [paths.FATHOM, "show", run.path], check=True, capture_output=True, text=True, timeout=300
+    )
+    assert " dd: " in " ".join(first.stdout.split())
+    assert "--by program" in first.stdout
 
 
 @pytest.mark.parametrize("store", ["lustre", "nfs"])

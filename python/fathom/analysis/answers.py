@@ -8,7 +8,6 @@ IOT", 2016, III.C. Errors: `fathom.errors.RunError` of a damaged run.
 
 from collections import Counter
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 from typing import Any
 
 import pyarrow as pa
@@ -212,8 +211,10 @@ def ranks(source: Source) -> Ranks:
 
 def _programs(source: Source) -> dict[int, str]:
     """The name of each process's program, where there are several and none has ranks."""
-    rows = [] if has_ranks(source) else source.sql("select process, exe from processes").to_pylist()
-    program_of = {row["process"]: PurePosixPath(row["exe"] or "").name for row in rows}
+    if has_ranks(source):
+        return {}
+    rows = source.sql("select process, program_name(exe, command) as program from processes")
+    program_of = dict(zip(rows["process"].to_pylist(), rows["program"].to_pylist(), strict=True))
     return program_of if len(set(program_of.values())) > 1 else {}
 
 

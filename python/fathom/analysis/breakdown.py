@@ -46,6 +46,7 @@ KEYS = {
     "layer": Key(("layer",), heat=True, layers=True),
     "operation": Key(("operation",), heat=True),
     "rank": Key(("rank", "process"), heat=True),
+    "program": Key(("program",), heat=True),
     "file": Key(("path",)),
     "group": Key(("file_group",)),
     "suffix": Key(("suffix",)),

@@ -160,7 +160,8 @@ def _missing(page: Page, width: int) -> list[Line]:
 
 def _more(page: Page, width: int) -> list[Line]:
     """Where more is, in one line."""
-    name, options = shell([page.name]), "--all, --findings, --by line"
+    by = "--by program, --by line" if page.answers.time.busiest_program else "--by line"
+    name, options = shell([page.name]), f"--all, --findings, {by}"
     whole = f"fathom show {name} {options}; fathom view {name}"
     return [("More: ", whole if len(whole) <= width - len("More: ") else options)]
 

@@ -210,6 +210,7 @@ KEY_COLUMNS = {
     "operation": Column("operation", "operation", text, right=False),
     "rank": Column("rank", "rank", numbers.count, where_known=True),
     "process": Column("process", "process", numbers.count),
+    "program": Column("program", "program", text, right=False),
     "path": Column("file", "path", text, right=False, is_path=True),
     "file_group": Column("files", "file_group", text, right=False),
     "suffix": Column("files", "suffix", text, right=False),

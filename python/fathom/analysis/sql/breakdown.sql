@@ -4,6 +4,7 @@
 create or replace macro counter_keys() as table
 select
 	c.op, c.layer, if(is_outermost(c.enclosing_layer, c.enclosing), 'program', c.enclosing) as caller, c.kind as operation, p.rank, c.process,
+	program_name(p.exe, p.command) as program,
 	f.path, file_group(f.path) as file_group, file_suffix(f.path) as suffix, coalesce(server_process.server, server_file.server) as server,
 	c.calls, c.errors, c.bytes, c.time, c.longest, c.size_histogram, direction(c.kind, c.op) as direction,
 	is_outermost(c.enclosing_layer, c.enclosing) and is_own_layer(c.layer, c.kind) and is_file(f.kind, f.path, f.file_system) as is_own,
@@ -48,6 +49,7 @@ with pieces as not materialized (
 )
 select
 	c.op, c.layer, if(is_outermost(c.enclosing_layer, c.enclosing), 'program', c.enclosing) as caller, c.kind as operation, p.rank, c.process,
+	program_name(p.exe, p.command) as program,
 	f.path, file_group(f.path) as file_group, file_suffix(f.path) as suffix, coalesce(server_process.server, server_file.server) as server,
 	size_from(size_bin(c.size)) as size_from, size_below(size_bin(c.size)) as size_below,
 	c.bin * c.width / 1e9 as start_seconds, (c.bin + 1) * c.width / 1e9 as stop_seconds,
@@ -65,7 +67,7 @@ with spread as (
 	from (select process, layer, operation, start, stop, calls, bytes, time from heat), part_width(bins)
 	where not is_no_io(layer)
 )
-select c.layer, c.operation, p.rank, c.process, c.bin * c.width / 1e9 as start_seconds, (c.bin + 1) * c.width / 1e9 as stop_seconds,
+select c.layer, c.operation, p.rank, c.process, program_name(p.exe, p.command) as program, c.bin * c.width / 1e9 as start_seconds, (c.bin + 1) * c.width / 1e9 as stop_seconds,
 	c.calls * share as calls, c.bytes * share as bytes, c.time * share as time
 from (
 	select *, (least(stop, (bin + 1) * width) - greatest(start, bin * width)) / greatest(1, stop - start) as share from spread

@@ -99,6 +99,14 @@ case
 	else 'c'
 end;
 
+-- What a process ran, for people: `sort`, or an interpreter and its script, `python3.11 prepare.py`.
+create or replace macro program_name(exe, command) as
+coalesce(nullif(regexp_extract(exe, '[^/]*$'), ''), command[1], 'unknown')
+|| if(
+	regexp_matches(exe, '/(python|perl|ruby|Rscript|julia|node|bash|sh|java)[0-9.]*$') and command[2] is not null and not starts_with(command[2], '-'),
+	' ' || regexp_extract(command[2], '[^/]*$'), ''
+);
+
 -- One row for each process, in the order of the pictures: by rank, those without one last.
 create or replace macro lanes() as table
 select (row_number() over (order by rank nulls last, process) - 1)::integer as lane, process, rank, node, start, pid, exe

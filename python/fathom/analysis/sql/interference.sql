@@ -116,7 +116,7 @@ moved as (
 named as (
 	select
 		p.*,
-		case when process not in (select process from server_process) then coalesce(regexp_extract(exe, '[^/]*$'), command[1], '?') end as program
+		case when process not in (select process from server_process) then program_name(exe, command) end as program
 	from processes as p
 	where process in (from moved)
 )
