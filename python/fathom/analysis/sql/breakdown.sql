@@ -67,7 +67,9 @@ with spread as (
 	from (select process, layer, operation, start, stop, calls, bytes, time from heat), part_width(bins)
 	where not is_no_io(layer)
 )
-select c.layer, c.operation, p.rank, c.process, program_name(p.exe, p.command) as program, c.bin * c.width / 1e9 as start_seconds, (c.bin + 1) * c.width / 1e9 as stop_seconds,
+select
+	c.layer, c.operation, p.rank, c.process, program_name(p.exe, p.command) as program, c.bin * c.width / 1e9 as start_seconds,
+	(c.bin + 1) * c.width / 1e9 as stop_seconds,
 	c.calls * share as calls, c.bytes * share as bytes, c.time * share as time
 from (
 	select *, (least(stop, (bin + 1) * width) - greatest(start, bin * width)) / greatest(1, stop - start) as share from spread
