@@ -2,8 +2,8 @@
 -- layer:  node
 -- limit:  a process waited for a processor longer than it was outside of I/O calls, so it waited inside them. One of its threads makes its
 --   calls. A twentieth of the run at least: something else always runs a little. More ranks than processors are another finding
--- says:   {who} on {host} waited {waited:seconds} of {ran:seconds} for a processor, though it may run on {processors:count}: other programs had them;
---   of its I/O that is {seconds:seconds} at least
+-- says:   {who} on {host} waited {waited:seconds} of {ran:seconds} for a processor, though {may} run on {processors:count}: other programs had
+--   them; of the I/O that is {seconds:seconds} at least
 -- lost:   that part of the slowest process's I/O
 -- sure:   0.9
 -- fix:    look what else runs on the node (top), and leave it processors of its own. Nothing else of this run's I/O tells what it is on a free one
@@ -15,15 +15,31 @@ with each as (
 	from account()
 	where cause = 'processor' and process not in (select process from account_crowded())
 	group by process
+),
+in_turn as (
+	select
+		k.chain, count(*) as n, sum(e.seconds) as seconds, sum(p.processor_wait) / 1e9 as waited, sum(p.stop - p.start) / 1e9 as ran,
+		any_value(p.allowed_processors) as processors, any_value(n.host) as host
+	from each as e join chains() as k using (process) join processes as p using (process) join nodes as n using (node)
+	group by k.chain
+),
+slowest as (
+	select * from in_turn order by seconds desc, chain limit 1
 )
 select
-	if(count(*) = 1, 'one process', format('the slowest of {} processes', count(*))) as who,
-	coalesce(nullif(arg_max(n.host, e.seconds), 'unknown'), 'a node') as host,
-	arg_max(p.processor_wait, e.seconds) / 1e9 as waited,
-	arg_max(p.stop - p.start, e.seconds) / 1e9 as ran,
-	arg_max(p.allowed_processors, e.seconds)::bigint as processors,
-	max(e.seconds) as seconds,
-	max(e.seconds) as lost,
+	case
+		when n > 1 then format('{} processes, one after another,', n)
+		when (select sum(i.n) from in_turn as i) = 1 then 'one process'
+		else format('the slowest of {} processes', (select sum(i.n) from in_turn as i))
+	end as who,
+	if(n > 1, 'they may', 'it may') as may,
+	coalesce(nullif(host, 'unknown'), 'a node') as host,
+	waited,
+	ran,
+	processors::bigint as processors,
+	seconds,
+	seconds as lost,
+	true as in_turn,
 	[]::ubigint[] as calls
-from each as e join processes as p using (process) join nodes as n using (node)
-having max(e.seconds) >= (select duration / 2e10 from runs)
+from slowest
+where seconds >= (select duration / 2e10 from runs)

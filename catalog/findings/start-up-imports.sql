@@ -20,17 +20,17 @@ with asked as (
 ),
 each as (
 	select
-		mount, any_value(file_system) as file_system, process, count(distinct file) as files, sum(calls) as n, sum(errors) as failed, sum(time) / 1e9 as seconds,
+		mount, any_value(file_system) as file_system, chain, count(distinct file) as files, sum(calls) as n, sum(errors) as failed, sum(time) / 1e9 as seconds,
 		coalesce(sum(time) filter (kind in ('open', 'close', 'meta', 'dir')), 0) / 1e9 as names, max(last_stop) / 1e9 as until,
 		count(distinct file) filter (regexp_matches(path, '[.]pyc?$') and calls > errors) as modules,
 		count(distinct file) filter (regexp_matches(path, '[.]so([.]|$)') and calls > errors) as libraries,
 		list(distinct file) as cell_files
-	from asked
-	group by mount, process
+	from asked join chains() using (process)
+	group by mount, chain
 	having count(distinct file) >= 16
 ),
 slowest as (
-	from each qualify row_number() over (partition by mount order by seconds desc, process) = 1
+	from each qualify row_number() over (partition by mount order by seconds desc, chain) = 1
 ),
 near as (
 	select max(cached_high) as request from stores() where kind = 'local' and direction = 'read'
@@ -48,6 +48,7 @@ select
 	modules,
 	libraries,
 	[]::ubigint[] as calls,
-	seconds - n * request as lost
+	seconds - n * request as lost,
+	true as in_turn
 from slowest, near
 where seconds - n * request > 0.02 * (select duration / 1e9 from runs)

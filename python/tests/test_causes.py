@@ -175,6 +175,25 @@ def test_the_median_is_of_the_slowest_ones_like(
     assert alone.slowest and alone.median is None
 
 
+def test_what_ran_one_after_another_is_won_of_each(tmp_path: Path) -> None:
+    """Two that follow each other, 100 and 50 ms, beside one of 120: what one of them loses the other loses as well."""
+    rows = [row("posix", "open", "open", time, process=n) for n, time in enumerate([100, 50, 120])]
+    spans = [(0, 400_000_000), (500_000_000, 900_000_000), (0, 1_000_000_000)]
+    processes = [{"rank": None, "start": start, "stop": stop} for start, stop in spans]
+    run = made(tmp_path, rows, processes=processes)
+    account = Account(run)
+    names = frozenset(["names"])
+    assert account.most == account.at_most(names) == pytest.approx(0.15)
+    assert account.in_turn(names, {}) == pytest.approx(1.25)  # of 120 ms
+    # A third of each: 50 ms of the chain, and then the other one is the slowest no longer.
+    assert account.won(names, {}, 0.05) == pytest.approx(0.05)
+    account.take(names, {}, 0.05)
+    assert account.won(names, {}, 0.15) == pytest.approx(0.1)
+    slowest = bar(run).slowest
+    assert slowest and (slowest.process, slowest.in_turn) == (0, 2)
+    assert slowest.seconds == pytest.approx(0.15)
+
+
 @pytest.mark.parametrize(
     ("path", "won"), [("/data/f", 0.1), ("/data/g", 0), ("/data", 0.1), ("all that there is", 0.1)]
 )

@@ -111,14 +111,25 @@ class Account:
         return float(row["s"][0].as_py() or 0)
 
     @cached_property
-    def in_turn(self) -> float:
-        """How many times the seconds of one process those that ran one after another may have."""
-        row = self.run.sql(
-            "with each as (select process, sum(time) as t from account_and_beside() group by process)"
-            " select max(together) / max(most) as times"
-            " from (select sum(t) as together, max(t) as most from each join chains() using (process) group by chain)"
+    def _has_chains(self) -> bool:
+        """Did processes with I/O run one after another?"""
+        rows = self.run.sql("select count(*) > count(distinct chain) as some from chains()")
+        return bool(rows["some"][0].as_py())
+
+    def in_turn(self, causes: frozenset[str], row: dict[str, Any]) -> float:
+        """How many times what one process loses in such cells those lose together that ran one after another."""
+        if not self._has_chains:
+            return 1.0
+        condition, values = self._is_taken(causes, row)
+        found = self.run.sql(
+            f"""with each as (
+                select process, sum(time) as cells from account_left where {condition} group by process
+            )
+            select max(together) / (select max(cells) from each) as times
+            from (select sum(cells) as together from each join chains() using (process) group by chain)""",
+            **values,
         )
-        return max(1.0, row["times"][0].as_py() or 1.0)
+        return found["times"][0].as_py() or 1.0
 
     @cached_property
     def _most_of(self) -> dict[str, float]:
@@ -167,23 +178,19 @@ class Account:
         return self._places[path]
 
     def won(self, causes: frozenset[str], row: dict[str, Any], lost: float) -> float:
-        """Seconds of run time won where the process with the most of such cells does not spend `lost` of theirs.
+        """Seconds of run time won where whoever has the most of such cells, process or chain, does not spend `lost`.
 
-        The same part goes of all others' and so, of processes that ran one after another, of each. They are never more
-        than is in them.
+        They are never more than is in them.
         """
         condition, values = self._is_taken(causes, row)
         found = self.run.sql(
             f"""with each as (
-                select process, sum(time) / 1e9 as io, coalesce(sum(time) filter ({condition}), 0) / 1e9 as cells
-                from account_left group by process
-            ), part as (select least(1, $lost / nullif(max(cells), 0)) as part from each),
-            in_turn as (
-                select sum(io) as io, sum(cells) as cells from each join chains() using (process) group by chain
-            )
+                select sum(time) / 1e9 as io, coalesce(sum(time) filter ({condition}), 0) / 1e9 as cells
+                from account_left join chains() using (process) group by chain
+            ), part as (select least(1, $lost / nullif(max(cells), 0)) as part from each)
             select max(io) - max(io - cells * part) as together, max(cells * part) as alone,
                 arg_max(io, cells) >= max(io) / 2 as is_slow
-            from in_turn, part""",
+            from each, part""",
             lost=lost,
             **values,
         ).to_pylist()[0]
@@ -202,7 +209,7 @@ class Account:
                 select coalesce(least(1, $lost / nullif(max(cells), 0)), 0)
                 from (
                     select coalesce(sum(time) filter ({condition}), 0) / 1e9 as cells
-                    from account_left group by process
+                    from account_left join chains() using (process) group by chain
                 )
             )) where {condition}""",
             {"lost": lost, **values},

@@ -290,13 +290,16 @@ class Asked:
         for row in rows:
             _check(row)
             if row["lost"] is not None:
+                self._of_all_in_turn(rule, row)
                 # Sums over a process's threads, or estimates of a log of sums, can be more than there is to win.
                 row["lost"] = min(row["lost"], self.seconds)
-        return [row for row in rows if self.much(self._in_turn(rule, row["lost"]))]
+        return [row for row in rows if self.much(row["lost"])]
 
-    def _in_turn(self, rule: Rule, lost: float | None) -> float | None:
-        """What processes that ran one after another may lose, where one of them loses as much."""
-        return lost * self.account.in_turn if lost is not None and rule.causes else lost
+    def _of_all_in_turn(self, rule: Rule, row: dict[str, Any]) -> None:
+        """A rule says what one process loses: of those that ran one after another all do."""
+        if rule.causes and not row.get("in_turn"):
+            times = self.account.in_turn(rule.causes, row)
+            row |= {name: times * row[name] for name in ("lost", "low", "high") if row.get(name)}
 
     def much(self, lost: float | None) -> bool:
         """Is it worth saying? A danger always is."""

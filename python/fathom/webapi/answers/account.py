@@ -65,8 +65,10 @@ def split_bars(shares: Sequence[Share], run_seconds: float) -> list[dict[str, fl
 def _title(which: str, share: Share, shares: dict[str, Share], run_seconds: float) -> str:
     """Above a bar: whose it is, and how much of the run was I/O."""
     chain = share.in_turn > 1 and share.rank is None
-    one = f"{'chain' if chain else 'process'}, {who(share)}"
-    name = f"{which} {one}" if len(shares) > 1 or chain else who(share)
+    whole = f"{share.in_turn:,} processes one after another" if chain else who(share)
+    name = (
+        f"{which} {'chain' if chain else 'process'}, {whole}" if len(shares) > 1 or chain else whole
+    )
     part = numbers.percent(share.seconds / run_seconds if run_seconds else None)
     kernel = kernel_words(share)
     return (
