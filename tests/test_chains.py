@@ -9,7 +9,7 @@ from pathlib import Path
 
 import fathom
 import pytest
-from fathom.analysis import account, findings
+from fathom.analysis import account, findings, limits
 from harness import needs, paths
 
 # Beside the loop one command that lasts as long as it does, as a script's logger may.
@@ -44,6 +44,7 @@ def test_the_bar_and_the_finding_are_of_all_of_them(run: fathom.Run) -> None:
         " where parent is null and files.kind = 'regular'"
     )["s"][0].as_py()
     assert slowest.seconds == pytest.approx(took, rel=1e-6)
+    assert limits.Amounts(run).of(limits.Part())["seconds"] == pytest.approx(took, rel=0.01)
     # A busy machine takes from the syncs what is waiting for a processor.
     (churn,) = (one for one in found.conclusions if one.rule.name == "sync-churn")
     assert churn.lost and 0.8 * slowest.causes["sync"] < churn.lost <= slowest.causes["sync"]

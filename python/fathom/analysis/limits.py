@@ -23,7 +23,7 @@ QUANTITIES: Mapping[str, tuple[str, str]] = {
     "bytes_written": ("bytes", "written to the storage"),
     "bytes_moved": ("bytes", "read from and written to the storage"),
     "collective": ("share", "of MPI-IO's reads and writes, those that all ranks make together"),
-    "seconds": ("seconds", "in the program's own I/O calls, of the slowest process"),
+    "seconds": ("seconds", "in the program's own I/O calls, of the slowest process or chain"),
 }
 #: What a limit may be a multiple of.
 FACTORS: Mapping[str, str] = {
@@ -145,8 +145,9 @@ class Amounts:
         else:
             rows = f"select process, path, regions, duration as time from own_calls({self._given()}) {files}"
         longest = self.run.sql(
-            f"select max(time) as time from (select sum(time) as time from ({rows}) where {_condition(part)}"
-            " group by process)"
+            "select max(time) as time from"
+            f" (select sum(time) as time from ({rows}) join chains() using (process) where {_condition(part)}"
+            " group by chain)"
         )
         return float(longest["time"][0].as_py() or 0) / SECOND
 
