@@ -234,31 +234,48 @@ static bool holds(const struct path_entry *e, const void *frame, const void *add
 }
 
 /* Where the function was called from, by which function, and so on. A program whose stack is never the same twice
- * pays for some of its calls only. */
-static void learn_path(struct thread *t, struct path_entry *e, struct place *place)
+ * pays for some of its calls only. False: not for this one. */
+static bool learn_path(struct thread *t, struct path_entry *e, struct place *place)
 {
-	e->callers = 0;
 	if (t->unwound > UNWOUND + t->next_seq / UNWOUND_SHARE)
-		return;
+		return false;
+	e->entry.address = NULL;
 	t->unwound++;
 	e->callers = unwind(place->address, e->caller, CALLERS);
 	for (uint32_t i = e->callers; i-- > 0;)
 		place->caller = look_up(t, &(struct place){.address = e->caller[i].address,
 							   .caller = place->caller});
+	return true;
 }
 
-static struct site_entry *entry_of_path(struct thread *t, const void *frame, struct place *place)
+/* Paths of one address may stand alike on the stack, as those of an interpreter do: several are kept. */
+static struct path_entry *path_of(struct thread *t, const void *frame, struct place *place)
 {
 	const uintptr_t hash = (uintptr_t)place->address ^ (uintptr_t)frame / 16;
-	struct path_entry *e = &t->paths[hash % PATHS];
+	struct path_entry *set = &t->paths[hash % (PATHS / ALIKE) * ALIKE], *e = set;
 
-	if (unlikely(!holds(e, frame, place->address))) {
-		e->entry.address = NULL;
-		learn_path(t, e, place);
-		e->frame = frame;
-		e->entry = entry_at(t, place);
-	}
-	return &e->entry;
+	while (e < set + ALIKE && e->entry.address && !holds(e, frame, place->address))
+		e++;
+	if (likely(e < set + ALIKE && e->entry.address))
+		return e;
+	if (e == set + ALIKE)
+		e = &set[t->unwound % ALIKE];
+	if (!learn_path(t, e, place))
+		e = &t->no_path;
+	e->frame = frame;
+	e->entry = entry_at(t, place);
+	return e;
+}
+
+/* Is it by code in no module, which was made while the program ran? What calls from there is all an interpreter's. */
+static bool is_of_generated(const struct path_entry *e)
+{
+	void *begin = NULL;
+
+	for (uint32_t i = 0; i < e->callers; i++)
+		if (!process_module(e->caller[i].address, &begin))
+			return true;
+	return false;
 }
 
 static bool in_program(const void *address)
@@ -290,7 +307,8 @@ static struct site_entry *entry_of(struct thread *t, const struct op *op, const 
 				   const void *address)
 {
 	struct place place = {.entry = fortran_entry(frame, &address)};
-	struct site_entry *e = &t->site[(uintptr_t)address / 4 % SITES], *path;
+	struct site_entry *e = &t->site[(uintptr_t)address / 4 % SITES];
+	struct path_entry *path;
 	struct trial *trial;
 
 	place.address = address;
@@ -300,11 +318,13 @@ static struct site_entry *entry_of(struct thread *t, const struct op *op, const 
 		return e;
 	trial = trial_of(t, op, address);
 	if (trial->several || (op->layer == LAYER_POSIX && trial->calls < TRIALS)) {
-		path = entry_of_path(t, frame, &place);
-		if (!trial->calls++)
-			trial->site = path->site;
-		trial->several |= trial->site != path->site;
-		return path;
+		path = path_of(t, frame, &place);
+		if (!trial->calls++) {
+			trial->site = path->entry.site;
+			trial->several |= is_of_generated(path);
+		}
+		trial->several |= trial->site != path->entry.site;
+		return &path->entry;
 	}
 	*e = entry_at(t, &place);
 	return e;

@@ -2,7 +2,7 @@
 
 /// File names of programs and libraries begin so.
 #[rustfmt::skip]
-pub const MODULES: [&str; 80] = [
+pub const MODULES: [&str; 82] = [
 	"ld-linux",
 	"ld-musl",
 	"libc.",
@@ -80,8 +80,10 @@ pub const MODULES: [&str; 80] = [
 	"libR.",
 	"libperl",
 	"libjvm",
+	"libjli",
 	"libjava",
 	"libnio",
+	"libnode",
 	"libfathom",
 ];
 
@@ -97,7 +99,7 @@ pub const DIRECTORIES: [&str; 5] = [
 
 /// Names as the linker knows them begin so.
 #[rustfmt::skip]
-pub const FUNCTIONS: [&str; 10] = [
+pub const FUNCTIONS: [&str; 12] = [
 	"_start",
 	"_gfortran",
 	"_Fortran",
@@ -108,14 +110,32 @@ pub const FUNCTIONS: [&str; 10] = [
 	"_ZNSi",
 	"_ZNSs",
 	"_ZN9__gnu_cxx",
+	"uv_",
+	"Builtins_",
+];
+
+/// Names of code without a file begin so.
+#[rustfmt::skip]
+pub const GENERATED: [&str; 9] = [
+	"Builtin:",
+	"BytecodeHandler:",
+	"Interpreter",
+	"StubRoutines",
+	"java.",
+	"javax.",
+	"jdk.",
+	"sun.",
+	"com.sun.",
 ];
 
 /// Paths of source files have this in them.
 #[rustfmt::skip]
-pub const SOURCES: [&str; 3] = [
+pub const SOURCES: [&str; 5] = [
 	"/include/c++/",
 	"/libgfortran/",
 	"/libstdc++-v3/",
+	"node:",
+	"/node_modules/",
 ];
 
 /// Layers, and a function that every program with one has.

@@ -216,6 +216,10 @@ impl<'r> Tables<'r> {
 			.text_or("function", own.iter().map(|row| row.function.as_deref()).collect())
 			.text_or("source", own.iter().map(|row| row.source.as_deref()).collect())
 			.u32_or("line", own.iter().map(|row| row.line).collect())
+			.text(
+				"users_module",
+				numbers.clone().map(|number| frames.users_module(sites, number)).collect(),
+			)
 			.bool("in_library", numbers.map(|number| frames.in_library(sites, number)).collect())
 			.text_or("caller_function", above.iter().map(|row| row.function.as_deref()).collect())
 			.text_or("caller_source", above.iter().map(|row| row.source.as_deref()).collect())

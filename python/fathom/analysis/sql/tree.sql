@@ -37,7 +37,8 @@ with recursive walk as (
 	select walk.site, walk.caller, s.caller, walk.depth + 1 from walk join sites as s on s.site = walk.caller
 )
 select walk.site, list({
-	'function': coalesce(s.function, ''), 'source': s.source, 'line': s.line, 'module': coalesce(s.module, '')
+	'function': coalesce(s.function, ''), 'source': s.source, 'line': s.line,
+	'module': coalesce(s.users_module, s.module, '')
 } order by walk.depth desc) as path
 from walk join sites as s on s.site = walk.at
 where walk.depth = 0 or not coalesce(s.in_library, false)
