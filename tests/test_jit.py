@@ -17,9 +17,9 @@ NODE = ("node", "--perf-basic-prof", "--interpreted-frames-native-stack")
 #: Methods of these are compiled before their first call, each by itself: what is interpreted has no name.
 JAVA = (
     "java", "-XX:+UnlockDiagnosticVMOptions", "-XX:+DumpPerfMapAtExit", "-XX:+PreserveFramePointer",
-    "-Xcomp", "-XX:TieredStopAtLevel=1", "-XX:-Inline", "-XX:CompileCommand=quiet", "-XX:CompileCommand=compileonly,Jit*::*",
+    "-Xcomp", "-XX:TieredStopAtLevel=1", "-XX:-Inline", "-XX:CompileCommand=quiet",
+    "-XX:CompileCommand=compileonly,Jit*::*", "-XX:CompileCommand=compileonly,java.util.*::*",
     "-XX:CompileCommand=compileonly,java.io.RandomAccessFile::*",
-    "-XX:CompileCommand=compileonly,java.util.*::*",
 )  # fmt: skip
 
 #: Of each write its offset, and frames of its path that have a name and are of no file, from inside outwards.

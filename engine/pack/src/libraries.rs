@@ -87,6 +87,15 @@ pub const MODULES: [&str; 82] = [
 	"libfathom",
 ];
 
+/// File names of programs that run other people's code.
+#[rustfmt::skip]
+pub const PROGRAMS: [&str; 4] = [
+	"node",
+	"nodejs",
+	"java",
+	"R",
+];
+
 /// Shared libraries lie below these.
 #[rustfmt::skip]
 pub const DIRECTORIES: [&str; 5] = [

@@ -369,7 +369,7 @@ pub const SITES: [Column; 17] = [
 	Column::may("function", Text),
 	Column::may("source", Text),
 	Column::may("line", U32),
-	Column::must("users_module", Text),
+	Column::may("users_module", Text),
 	Column::must("in_library", Bool),
 	Column::may("caller_function", Text),
 	Column::may("caller_source", Text),
