@@ -2,7 +2,7 @@
 
 /// File names of programs and libraries begin so.
 #[rustfmt::skip]
-pub const MODULES: [&str; 82] = [
+pub const MODULES: [&str; 83] = [
 	"ld-linux",
 	"ld-musl",
 	"libc.",
@@ -71,6 +71,7 @@ pub const MODULES: [&str; 82] = [
 	"libpng",
 	"libarrow",
 	"libparquet",
+	"libsqlite3",
 	"libdaos",
 	"libdfs",
 	"librados",
@@ -104,6 +105,14 @@ pub const DIRECTORIES: [&str; 5] = [
 	"/usr/lib/",
 	"/usr/lib64/",
 	"/usr/libexec/",
+];
+
+/// Paths of programs and libraries have this in them.
+#[rustfmt::skip]
+pub const FOLDERS: [&str; 3] = [
+	"/site-packages/",
+	"/dist-packages/",
+	"/lib-dynload/",
 ];
 
 /// Names as the linker knows them begin so.

@@ -8,7 +8,9 @@ use fathom_sink::IfThere;
 use object::{Object as _, ObjectSymbol as _};
 
 use crate::define::ScriptLine;
-use crate::libraries::{DIRECTORIES, FUNCTIONS, GENERATED, MODULES, PROGRAMS, SOURCES, TELLING};
+use crate::libraries::{
+	DIRECTORIES, FOLDERS, FUNCTIONS, GENERATED, MODULES, PROGRAMS, SOURCES, TELLING,
+};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SiteKey {
@@ -229,7 +231,9 @@ fn is_own(module: &str) -> bool {
 	let name = module.rsplit('/').next().unwrap_or_default();
 	let in_system = DIRECTORIES.iter().any(|folder| module.starts_with(folder));
 	let is_shared = in_system && name.contains(".so");
-	!name.is_empty() && !is_shared && !begins(name, &MODULES) && !PROGRAMS.contains(&name)
+	let is_package = FOLDERS.iter().any(|part| module.contains(part));
+	let is_library = is_shared || is_package || begins(name, &MODULES) || PROGRAMS.contains(&name);
+	!name.is_empty() && !is_library
 }
 
 /// Of Python the runtime tells the user's own lines only; of others, code of the language's own libraries is in no file.
