@@ -39,9 +39,8 @@ enum { EXIT_CODE_TOO = 8 };
 #define PIDFD_FACTS _IOWR(0xff, 11, struct pidfd_facts)
 
 enum {
-	LOOK_MS = 500, /* between looks at processes that the kernel does not tell of */
-	GRACE_MS =
-		1000, /* longest wait for ranks that end after their launcher did, and for whom has lost its ring */
+	LOOK_MS = 500,   /* between looks at processes that the kernel does not tell of */
+	GRACE_MS = 1000, /* longest wait for ranks that end after their launcher, or their ring */
 };
 
 /* What `fathom run` says; the watcher answers to the last two, when it has noted who died. */
@@ -57,9 +56,8 @@ struct watched {
 	uint64_t
 		start; /* field 22 of /proc/PID/stat; 0: it was gone, or is in another pid namespace */
 	int fd;        /* of the process; -1: the kernel has none for us */
-	time_t began; /* when we came to know of it */
-	uint64_t
-		over; /* ns: since then it has no ring, and what it told of its code is still to be kept; 0: not so */
+	time_t began;  /* when we came to know of it */
+	uint64_t over; /* ns: since when it has no ring, and its map is to be kept; 0: not so */
 };
 
 static struct {
