@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import subprocess
 import sys
+from itertools import takewhile
 from pathlib import Path
 
+import fathom
 import pytest
-from harness import exports, paths, tables
+from harness import exports, needs, paths, runner, tables
 from harness.pythons import MINORS, interpreter
 
 ROUNDS = 50
@@ -83,3 +88,90 @@ def test_it_is_the_users_line_and_not_the_librarys(tmp_path: Path) -> None:
             f" where op like '{op}' and ends_with(path, '/{path}')",
         )
         assert found == [[str(program), line]], op
+
+
+#: Writes by a library of the program's own, whose functions have lines, and by a package.
+NATIVE = """import ctypes, h5py, os
+library = ctypes.CDLL(os.path.abspath("put.so"))
+def store(file, step):
+    file["x"][step] = step
+def save(file):
+    library.put(file.fileno())
+with h5py.File("a.h5", "w") as file:
+    file.create_dataset("x", (4, 4), dtype="f8")
+    for step in range(4):
+        store(file, step)
+    file.flush()
+with open("b", "wb") as file:
+    for _ in range(3):
+        save(file)
+"""
+PUT = """#include <unistd.h>
+static __attribute__((noinline)) int inner(int file)
+{
+	return pwrite(file, "x", 1, 0) == 1;
+}
+int put(int file)
+{
+	return inner(file) + 1;
+}
+"""
+
+
+def traced(program: Path) -> list[list[tuple[str, int]]]:
+    """Of each pwrite64 as strace unwinds it: library and offset of what lies between Python and the C library."""
+    words = ["strace", "-k", "-e", "trace=pwrite64", "-o", "traced", sys.executable, str(program)]
+    subprocess.run(words, cwd=program.parent, env=os.environ | runner.STACK_ENV, check=True)
+    text = (program.parent / "traced").read_text()
+    frames = (
+        re.findall(r"^ > (.*?)\(.*\) \[0x([0-9a-f]+)\]", call, re.M)
+        for call in re.split(r"^(?! > )", text, flags=re.M)
+        if call.startswith("pwrite64")
+    )
+    native = (
+        takewhile(lambda frame: not Path(frame[0]).name.startswith(("libpython", "python")), path)
+        for path in frames
+    )
+    return [
+        [
+            (os.path.realpath(name), int(at, 16))
+            for name, at in path
+            if not re.search(r"/libc[.-]", name)
+        ]
+        for path in native
+    ]
+
+
+def test_native_functions_stand_between_line_and_call(tmp_path: Path) -> None:
+    needs.require(["gcc", "strace", "python:h5py"])
+    program = tmp_path / "native.py"
+    program.write_text(NATIVE)
+    (tmp_path / "put.c").write_text(PUT)
+    build = ["gcc", "-g", "-O2", "-shared", "-fPIC", "-o", "put.so", "put.c"]
+    subprocess.run(build, cwd=tmp_path, check=True)
+    expected = traced(program)
+    found = fathom.open(
+        exports.record(tmp_path, "--paths", "--layers", "posix", "--", sys.executable, program)
+    )
+    calls = found.sql(
+        "select site, source, line from calls join sites using (site) where op like 'pwrite%' order by start"
+    )
+    sites = {row["site"]: row for row in found.sql("from sites").to_pylist()}
+    assert len(calls) == len(expected)
+    for call, path in zip(calls.to_pylist(), expected, strict=True):
+        frames, at = [], call["site"]
+        while at is not None:
+            frames.append(sites[at])
+            at = sites[at]["caller"]
+        native = [
+            (os.path.realpath(row["module"]), row["address"]) for row in frames if row["module"]
+        ]
+        script = [row["frame_line"] for row in frames if not row["module"]]
+        assert native == path[: len(native)]
+        assert len(native) == min(len(path), 25)
+        assert [bool(row["module"]) for row in frames] == [True] * len(native) + [False] * len(
+            script
+        )
+        assert script in ([4, 10], [8], [11], [7], [6, 14])
+        own = ("put.c", 4) if script[0] == 6 else ("native.py", script[0])
+        assert (Path(call["source"]).name, call["line"]) == own

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 enum {
 	EXIT_FATHOM = 125, /* as env(1): the command itself failed */
@@ -181,6 +182,10 @@ bool apart_start(const struct apart *apart); /* false: no process could be made 
 void watch_start(struct run *run, bool wait);
 void watch_program(const struct run *run, pid_t program); /* it has been started */
 void watch_end(const struct run *run, int wait_status);   /* it has ended, and run.json says so */
+
+/* map.c: what a process told of code that it made. `began`: when it was there already. */
+bool map_is_there(pid_t pid, time_t began);
+void map_keep(pid_t pid, time_t began, const char *copy);
 
 /* keep.c: calls that go when the program has ended. */
 const char *keep_parse(const char *list);

@@ -40,7 +40,7 @@ enum { EXIT_CODE_TOO = 8 };
 
 enum {
 	LOOK_MS = 500,   /* between looks at processes that the kernel does not tell of */
-	GRACE_MS = 1000, /* longest wait for ranks that end after their launcher did */
+	GRACE_MS = 1000, /* longest wait for ranks that end after their launcher, or their ring */
 };
 
 /* What `fathom run` says; the watcher answers to the last two, when it has noted who died. */
@@ -56,6 +56,8 @@ struct watched {
 	uint64_t
 		start; /* field 22 of /proc/PID/stat; 0: it was gone, or is in another pid namespace */
 	int fd;        /* of the process; -1: the kernel has none for us */
+	time_t began;  /* when we came to know of it */
+	uint64_t over; /* ns: since when it has no ring, and its map is to be kept; 0: not so */
 };
 
 static struct {
@@ -151,11 +153,16 @@ static int status_of(const struct watched *one)
 	return -1;
 }
 
+/* Of its ring's name what is before the point. */
+static int name_length(const struct watched *one)
+{
+	return (int)(strrchr(one->ring, '.') - one->ring);
+}
+
 /* A line for the packer (docs/stream-format.md). A run directory that was removed meanwhile needs none. */
 static void note_death(const struct watched *one)
 {
 	const int status = status_of(one);
-	const char *name_end = strrchr(one->ring, '.');
 	const char *path;
 	FILE *file;
 
@@ -166,7 +173,7 @@ static void note_death(const struct watched *one)
 	file = fopen(path, "ae");
 	if (!file)
 		return;
-	fprintf(file, "%.*s %" PRIu64, (int)(name_end - one->ring), one->ring, monotonic_ns());
+	fprintf(file, "%.*s %" PRIu64, name_length(one), one->ring, monotonic_ns());
 	if (status >= 0)
 		fprintf(file, " %d", status);
 	fputs("\n", file);
@@ -181,13 +188,29 @@ static void forget(size_t at)
 	watch.all[at] = watch.all[--watch.count];
 }
 
+static void keep_map(const struct watched *one)
+{
+	if (watch.node)
+		map_keep(one->pid, one->began,
+			 format_text("%s/%.*s.map", watch.node, name_length(one), one->ring));
+}
+
+static bool is_waited_for(const struct watched *one)
+{
+	return !one->over || monotonic_ns() - one->over < GRACE_MS * 1000000ull;
+}
+
 static void note_dead(void)
 {
 	for (size_t at = watch.count; at-- > 0;) {
-		if (!is_dead(&watch.all[at]))
+		const struct watched *one = &watch.all[at];
+
+		if (!is_dead(one) && is_waited_for(one))
 			continue;
-		if (watch.all[at].ring && is_its_maker(&watch.all[at]))
-			note_death(&watch.all[at]);
+		if (one->ring && !one->over && is_its_maker(one))
+			note_death(one);
+		if (one->ring)
+			keep_map(one);
 		forget(at);
 	}
 }
@@ -195,7 +218,11 @@ static void note_dead(void)
 static void add(pid_t pid, const char *ring)
 {
 	struct epoll_event wake = {.events = EPOLLIN};
-	struct watched one = {.ring = ring ? strdup(ring) : NULL, .pid = pid};
+	struct watched one = {
+		.ring = ring ? strdup(ring) : NULL,
+		.pid = pid,
+		.began = time(NULL),
+	};
 
 	runs(pid, &one.start);
 	one.fd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -234,12 +261,16 @@ static void ring_appeared(const char *name)
 		add((pid_t)strtol(name, NULL, 10), name);
 }
 
-/* Its process ended in order, or became another program. */
+/* Its process ends in order, or became another program. What it tells of its code is all there when it has ended. */
 static void ring_vanished(const char *name)
 {
 	size_t at = place_of(name);
 
-	if (at < watch.count)
+	if (at == watch.count)
+		return;
+	if (map_is_there(watch.all[at].pid, watch.all[at].began))
+		watch.all[at].over = monotonic_ns();
+	else
 		forget(at);
 }
 
@@ -334,7 +365,7 @@ static void wake(void)
 	bool untold = false;
 
 	for (size_t at = 0; at < watch.count; at++)
-		untold |= watch.all[at].fd < 0;
+		untold |= watch.all[at].fd < 0 || watch.all[at].over;
 	epoll_wait(watch.wakes, events, 64, untold ? LOOK_MS : -1);
 	note_dead(); /* before rings are seen to vanish: an agent removes those of the dead */
 	take_changes();

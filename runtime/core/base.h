@@ -17,7 +17,8 @@ enum {
 	AFTER_TEXT = 512,       /* of it is kept for what follows a text: numbers */
 	PATTERNS = 128,
 	SITES = 64,
-	PATHS = 64,         /* of calls, to their places */
+	PATHS = 128,        /* of calls, to their places; */
+	ALIKE = 8,          /* so many of them in one place */
 	CALLERS = 24,       /* in one: further ones are unknown */
 	TRIALS = 64,        /* calls from an address, before it is taken to have one path */
 	UNWOUND = 4096,     /* of a thread's calls without asking what that costs, */

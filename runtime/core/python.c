@@ -76,6 +76,11 @@ bool python_known(void)
 	return python.layout != NULL;
 }
 
+const void *python_code(void)
+{
+	return (const void *)python.number;
+}
+
 static const char *word(const char *at, uint16_t offset)
 {
 	return *(const char *const *)(at + offset);

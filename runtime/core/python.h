@@ -17,6 +17,7 @@ struct python_line {
 /* Is there an interpreter whose frames we can read? `symbol` looks a name up in the program and its libraries. */
 void python_begin(void *(*symbol)(const char *name));
 bool python_known(void);
+const void *python_code(void); /* an address in the interpreter */
 /* Where the thread is in the user's own code, from inside outwards; where all is of libraries, the innermost of them.
  * How many there are, at most `most`; 0: it is in no Python code. */
 uint32_t python_lines(struct thread *t, struct python_line *lines, uint32_t most);

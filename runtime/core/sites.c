@@ -202,27 +202,6 @@ static struct site_entry entry_at(struct thread *t, const struct place *place)
 	return (struct site_entry){.address = place->address, .site = look_up(t, place)};
 }
 
-/* By the lines of Python that the thread is in. Programs of ever new paths are known by the innermost alone. */
-static struct site_entry *entry_of_lines(struct thread *t, struct place *place)
-{
-	struct python_line line[PYTHON_LINES];
-	const uint32_t lines = python_lines(t, line, PYTHON_LINES);
-	uint64_t key = (uintptr_t)place->address;
-	struct line_entry *e;
-
-	for (uint32_t i = 0; i < lines; i++)
-		key = mix(key, line[i].key);
-	e = &t->line[key % LINES];
-	if (likely(e->key == key))
-		return &e->entry;
-	for (uint32_t i = lines; i-- > 1 && process->sites < SITE_TABLE / 2;)
-		place->caller =
-			look_up(t, &(struct place){.line = &line[i], .caller = place->caller});
-	place->line = lines ? line : NULL;
-	*e = (struct line_entry){key, entry_at(t, place)};
-	return &e->entry;
-}
-
 static bool holds(const struct path_entry *e, const void *frame, const void *address)
 {
 	if (e->entry.address != address || e->frame != frame)
@@ -233,32 +212,122 @@ static bool holds(const struct path_entry *e, const void *frame, const void *add
 	return true;
 }
 
-/* Where the function was called from, by which function, and so on. A program whose stack is never the same twice
- * pays for some of its calls only. */
-static void learn_path(struct thread *t, struct path_entry *e, struct place *place)
+static bool in_interpreter(const void *address)
 {
-	e->callers = 0;
+	void *begin = NULL;
+
+	return python_known() &&
+	       process_module(address, &begin) == process_module(python_code(), &begin);
+}
+
+/* Where the function was called from, by which function, and so on; of what an interpreter calls, as far as that. A program
+ * whose stack is never the same twice pays for some of its calls only. False: not for this one. */
+static bool learn_path(struct thread *t, struct path_entry *e, const void *address)
+{
+	uint32_t found;
+
 	if (t->unwound > UNWOUND + t->next_seq / UNWOUND_SHARE)
-		return;
+		return false;
+	e->entry.address = NULL;
 	t->unwound++;
-	e->callers = unwind(place->address, e->caller, CALLERS);
-	for (uint32_t i = e->callers; i-- > 0;)
-		place->caller = look_up(t, &(struct place){.address = e->caller[i].address,
+	found = in_interpreter(address) ? 0 : unwind(address, e->caller, CALLERS);
+	for (e->callers = 0; e->callers < found; e->callers++)
+		if (in_interpreter(e->caller[e->callers].address))
+			break;
+	return true;
+}
+
+/* Paths of one address may stand alike on the stack, as those of an interpreter do: several are kept. False: it is a new
+ * one, whose `entry` is still to be made. */
+static bool find_path(struct thread *t, const void *frame, const void *address,
+		      struct path_entry **path)
+{
+	const uintptr_t hash = (uintptr_t)address ^ (uintptr_t)frame / 16;
+	struct path_entry *set = &t->paths[hash % (PATHS / ALIKE) * ALIKE], *e = set;
+
+	while (e < set + ALIKE && e->entry.address && !holds(e, frame, address))
+		e++;
+	*path = e;
+	if (likely(e < set + ALIKE && e->entry.address))
+		return true;
+	if (e == set + ALIKE)
+		*path = &set[t->unwound % ALIKE];
+	if (!learn_path(t, *path, address))
+		*path = &t->no_path;
+	(*path)->frame = frame;
+	return false;
+}
+
+/* Its callers become those of the place, and their callers what those of the place were. */
+static void add_callers(struct thread *t, const struct path_entry *path, struct place *place)
+{
+	for (uint32_t i = path->callers; i-- > 0;)
+		place->caller = look_up(t, &(struct place){.address = path->caller[i].address,
 							   .caller = place->caller});
 }
 
-static struct site_entry *entry_of_path(struct thread *t, const void *frame, struct place *place)
+static struct path_entry *path_of(struct thread *t, const void *frame, struct place *place)
 {
-	const uintptr_t hash = (uintptr_t)place->address ^ (uintptr_t)frame / 16;
-	struct path_entry *e = &t->paths[hash % PATHS];
+	struct path_entry *e;
 
-	if (unlikely(!holds(e, frame, place->address))) {
-		e->entry.address = NULL;
-		learn_path(t, e, place);
-		e->frame = frame;
+	if (!find_path(t, frame, place->address, &e)) {
+		add_callers(t, e, place);
 		e->entry = entry_at(t, place);
 	}
+	return e;
+}
+
+/* What Python called, down to this call; NULL: nobody asked for that, or the interpreter itself made it. */
+static const struct path_entry *native_path(struct thread *t, const void *frame,
+					    const void *address)
+{
+	struct path_entry *e;
+
+	if (!config.paths)
+		return NULL;
+	if (!find_path(t, frame, address, &e))
+		e->entry = (struct site_entry){.address = address};
+	return e->callers || !in_interpreter(address) ? e : NULL;
+}
+
+/* By the lines of Python that the thread is in. Programs of ever new paths are known by the innermost alone. */
+static struct site_entry *entry_of_lines(struct thread *t, const void *frame, struct place *place)
+{
+	struct python_line line[PYTHON_LINES];
+	const struct path_entry *native = native_path(t, frame, place->address);
+	const uint32_t lines = python_lines(t, line, PYTHON_LINES);
+	uint64_t key = (uintptr_t)place->address;
+	struct line_entry *e;
+
+	for (uint32_t i = 0; i < lines; i++)
+		key = mix(key, line[i].key);
+	for (uint32_t i = 0; native && i < native->callers; i++)
+		key = mix(key, (uintptr_t)native->caller[i].address);
+	e = &t->line[key % LINES];
+	if (likely(e->key == key))
+		return &e->entry;
+	if (process->sites >= SITE_TABLE / 2)
+		native = NULL;
+	for (uint32_t i = lines; i-- > !native && process->sites < SITE_TABLE / 2;)
+		place->caller =
+			look_up(t, &(struct place){.line = &line[i], .caller = place->caller});
+	if (native)
+		add_callers(t, native, place);
+	else
+		place->line = lines ? line : NULL;
+	*e = (struct line_entry){key, entry_at(t, place)};
 	return &e->entry;
+}
+
+/* Is it by code in no module, which was made while the program ran? What calls from there is all an interpreter's. */
+static bool is_of_generated(const struct path_entry *e)
+{
+	void *begin = NULL;
+
+	for (uint32_t i = 0; i < e->callers; i++)
+		if (!process_module(e->caller[i].address, &begin))
+			return true;
+	return false;
 }
 
 static bool in_program(const void *address)
@@ -290,21 +359,24 @@ static struct site_entry *entry_of(struct thread *t, const struct op *op, const 
 				   const void *address)
 {
 	struct place place = {.entry = fortran_entry(frame, &address)};
-	struct site_entry *e = &t->site[(uintptr_t)address / 4 % SITES], *path;
+	struct site_entry *e = &t->site[(uintptr_t)address / 4 % SITES];
+	struct path_entry *path;
 	struct trial *trial;
 
 	place.address = address;
 	if (unlikely(python_known()))
-		return entry_of_lines(t, &place);
+		return entry_of_lines(t, frame, &place);
 	if (likely(e->address == address))
 		return e;
 	trial = trial_of(t, op, address);
 	if (trial->several || (op->layer == LAYER_POSIX && trial->calls < TRIALS)) {
-		path = entry_of_path(t, frame, &place);
-		if (!trial->calls++)
-			trial->site = path->site;
-		trial->several |= trial->site != path->site;
-		return path;
+		path = path_of(t, frame, &place);
+		if (!trial->calls++) {
+			trial->site = path->entry.site;
+			trial->several |= is_of_generated(path);
+		}
+		trial->several |= trial->site != path->entry.site;
+		return &path->entry;
 	}
 	*e = entry_at(t, &place);
 	return e;

@@ -175,6 +175,7 @@ struct thread {
 	uint8_t scratch[2][SCRATCH];
 	uint64_t unwound; /* calls whose callers were looked for */
 	struct path_entry paths[PATHS];
+	struct path_entry no_path; /* of a call whose callers were not looked for */
 	struct trial trial[SITES];
 	struct line_entry line[LINES]; /* in a process with Python: sites by line and address */
 	uint64_t file_owner[FILES];    /* and whose file is whose (python.c) */

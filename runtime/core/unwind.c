@@ -1,14 +1,20 @@
 /* The stack walked by .eh_frame (DWARF 5, 6.4; LSB 5.0, 10.6): what each function saved where, at the instruction that
- * called the next. Only registers that a function has to give back are followed: nothing else says where frames are. */
+ * called the next. Only registers that a function has to give back are followed: nothing else says where frames are.
+ * Code that a program made while it ran has no such tables; it is walked by its frame pointers. */
 #include "core/unwind.h"
 
 #include <elf.h>
+#include <fcntl.h>
 #include <link.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/uio.h>
 
 #include "core/base.h"
 #include "core/process.h"
+#include "core/raw.h"
+#include "core/text.h"
 
 /* Registers by their place here; their DWARF numbers follow. */
 enum { SP, RA, FP, KEPT };
@@ -17,7 +23,7 @@ static const uint8_t numbers[] = {7, 16, 6, 3, 12, 13, 14, 15};
 #elif defined(__aarch64__)
 static const uint8_t numbers[] = {31, 30, 29, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28};
 #endif
-enum { REGISTERS = sizeof(numbers), REMEMBERED = 2, STACK = 8, FARTHEST = 1 << 30 };
+enum { REGISTERS = sizeof(numbers), REMEMBERED = 2, STACK = 8, FARTHEST = 1 << 30, NEAR = 1 << 16 };
 
 enum way { SAME, LOST, AT, IS, IN, AT_VALUE, IS_VALUE };
 struct rule {
@@ -502,23 +508,18 @@ static const char *address_of(uint64_t held)
 #endif
 }
 
-/* From a function, at the instruction before or at `address`, to the one that called it. */
-static bool step(struct registers *r, bool *exact)
+static bool step_by_table(const struct unwinding *u, const char *address, struct registers *r,
+			  bool *exact)
 {
-	struct unwinding u = {0};
-	struct machine m = {0};
+	struct machine m = {.at = u->code};
 	struct registers next = *r;
-	const char *address = address_of(r->value[RA]) - !*exact;
 	uint64_t frame = 0;
 
-	if (!find(&u, address))
-		return false;
-	m.at = u.code;
-	if (!run_instructions(&m, &u, u.first, u.end_of_code))
+	if (!run_instructions(&m, u, u->first, u->end_of_code))
 		return false;
 	m.first = m.row;
-	m.at = u.code;
-	if (!run_instructions(&m, &u, u.then, address))
+	m.at = u->code;
+	if (!run_instructions(&m, u, u->then, address))
 		return false;
 	if (m.row.frame.way == IS)
 		frame = r->value[m.row.frame.from] + (uint64_t)(int64_t)m.row.frame.offset;
@@ -530,9 +531,88 @@ static bool step(struct registers *r, bool *exact)
 	for (int i = 0; i < REGISTERS; i++)
 		if (!apply(&m.row.reg[i], frame, r, i, &next))
 			return false;
-	*exact = u.signal;
+	*exact = u->signal;
 	*r = next;
 	return true;
+}
+
+/* What may not be there. */
+static bool peek(const char *at, void *out, size_t size)
+{
+	const struct iovec here = {out, size}, there = {(void *)at, size};
+
+	return raw6(SYS_process_vm_readv, raw3(SYS_getpid, 0, 0, 0), (long)&here, 1, (long)&there,
+		    1, 0) == (long)size;
+}
+
+/* Does a call instruction end there? What is no frame does not hold such addresses. */
+static bool is_called(const char *address)
+{
+#if defined(__x86_64__)
+	static const uint8_t lengths[] = {2, 3, 4, 6, 7}; /* of ff /2, without prefixes */
+	uint8_t code[7];
+
+	if (!peek(address - sizeof(code), code, sizeof(code)))
+		return false;
+	if (code[2] == 0xe8)
+		return true;
+	for (size_t i = 0; i < sizeof(lengths); i++) {
+		const uint8_t *at = code + sizeof(code) - lengths[i];
+
+		if (at[0] == 0xff && (at[1] & 0x38) == 0x10)
+			return true;
+	}
+	return false;
+#elif defined(__aarch64__)
+	uint32_t code;
+
+	return peek(address - sizeof(code), &code, sizeof(code)) &&
+	       ((code & 0xfc000000) == 0x94000000 || (code & 0xfefff000) == 0xd63f0000);
+#endif
+}
+
+static bool step_by_pointer(struct registers *r, bool *exact)
+{
+	const uint64_t frame = r->value[FP];
+	uint64_t saved[2]; /* the caller's frame pointer, and where it goes on */
+
+	if (frame < r->value[SP] || frame - r->value[SP] > NEAR || frame % sizeof(frame) ||
+	    !peek((const char *)(uintptr_t)frame, saved, sizeof(saved)) ||
+	    !is_called(address_of(saved[1])))
+		return false;
+	r->saved_at = (const uint64_t *)(uintptr_t)frame + 1;
+	r->value[SP] = frame + sizeof(saved);
+	r->value[FP] = saved[0];
+	r->value[RA] = saved[1];
+	*exact = false;
+	return true;
+}
+
+/* Does the process tell of code that it made (/tmp/perf-PID.map)? Run-times that do have pieces of that kind also in
+ * their own file, without tables. */
+static bool tells_of_code(void)
+{
+	static _Atomic bool tells;
+	char path[48] = "/tmp/perf-";
+
+	if (!tells) {
+		text_decimal(path + strlen(path), (uint64_t)raw3(SYS_getpid, 0, 0, 0));
+		strcat(path, ".map");
+		tells = raw4(SYS_faccessat, AT_FDCWD, (long)path, 0, 0) == 0;
+	}
+	return tells;
+}
+
+/* From a function to the one that called it. */
+static bool step(struct registers *r, bool *exact)
+{
+	struct unwinding u = {0};
+	const char *address = address_of(r->value[RA]) - !*exact;
+	void *begin = NULL;
+
+	if (find(&u, address))
+		return step_by_table(&u, address, r, exact);
+	return (!process_module(address, &begin) || tells_of_code()) && step_by_pointer(r, exact);
 }
 
 /* The calling function's registers as they are here. */

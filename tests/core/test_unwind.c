@@ -1,11 +1,13 @@
 /* The callers that unwind() finds are those that the C library's backtrace() finds, from functions of every kind of frame:
  * small, with arrays of any length, aligned beyond the stack's own alignment, called back by libraries, in signal handlers,
- * in threads; and each slot holds what is said of it. */
+ * in threads; and each slot holds what is said of it. Behind code that was made at run time, which backtrace() does not know,
+ * are those that led to it, where it keeps frame pointers. */
 #include <execinfo.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "check.h"
 #include "core/process.h"
@@ -25,9 +27,12 @@ struct walk {
 	uint64_t random;
 	int depth;
 	int handlers; /* of signals that it is in: where the kernel's code that ends one has no table, nothing is known above */
+	int generated;         /* pieces of such code that it is in, */
+	int unframed;          /* and of those without a frame pointer */
+	const void *outermost; /* where work() returns to */
 };
 
-static long compared;
+static long compared, behind_generated;
 
 static int draw(struct walk *w, int below)
 {
@@ -46,10 +51,18 @@ static __attribute__((noinline)) void compare(const struct walk *w)
 	while (at < known && all[at] != __builtin_return_address(0))
 		at++;
 	CHECK(at < known);
-	CHECK(n > 0);
+	CHECK(n > 0 || w->unframed);
 	for (uint32_t i = 0; i < n && at + 1 + (int)i < known; i++) {
 		CHECK(callers[i].address == all[at + 1 + (int)i]);
 		CHECK(*callers[i].slot == callers[i].held);
+	}
+	if (w->generated && !w->unframed && !w->handlers && n < MOST) {
+		uint32_t outermost = 0;
+
+		while (outermost < n && callers[outermost].address != w->outermost)
+			outermost++;
+		CHECK(outermost < n);
+		behind_generated++;
 	}
 	/* The outermost returns nowhere. */
 	CHECK((int)n >= known - at - 2 || n == MOST || (w->handlers && !IN_HANDLERS));
@@ -147,13 +160,66 @@ static __attribute__((noinline)) void in_a_handler(struct walk *w)
 	handled = before;
 }
 
+#if defined(__x86_64__)
+typedef void (*code)(struct walk *w);
+static code framed, unframed;
+
+/* Calls go_on(); `push` and `pop`: instructions around that. */
+static code generate(const uint8_t *push, size_t pushed, uint8_t pop)
+{
+	uint8_t *to = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void (*const callee)(struct walk *) = go_on;
+	const uint8_t move[] = {0x48, 0xb8}, call[] = {0xff, 0xd0}; /* of rax */
+	uint8_t *at = to;
+
+	CHECK(to != MAP_FAILED);
+	memcpy(at, push, pushed);
+	at += pushed;
+	memcpy(at, move, sizeof(move));
+	memcpy(at + 2, &callee, sizeof(callee));
+	memcpy(at + 10, call, sizeof(call));
+	at[12] = pop;
+	at[13] = 0xc3; /* ret */
+	return (code)(uintptr_t)to;
+}
+
+static void generate_all(void)
+{
+	static const uint8_t frame[] = {0x55, 0x48, 0x89, 0xe5}, none[] = {0x53};
+
+	framed = generate(frame, sizeof(frame), 0x5d);
+	unframed = generate(none, sizeof(none), 0x5b);
+}
+
+static __attribute__((noinline)) void by_generated(struct walk *w)
+{
+	const bool is_framed = draw(w, 4) != 0;
+
+	w->generated++;
+	w->unframed += !is_framed;
+	(is_framed ? framed : unframed)(w);
+	w->unframed -= !is_framed;
+	w->generated--;
+}
+#else
+static void generate_all(void)
+{
+}
+
+static void by_generated(struct walk *w)
+{
+	go_on(w);
+}
+#endif
+
 static void go_on(struct walk *w)
 {
 	if (++w->depth >= DEEPEST || !draw(w, 12)) {
 		compare(w);
 		return;
 	}
-	switch (draw(w, 7)) {
+	switch (draw(w, 8)) {
 	case 0:
 		small(w);
 		break;
@@ -172,6 +238,9 @@ static void go_on(struct walk *w)
 	case 5:
 		by_a_library(w);
 		break;
+	case 6:
+		by_generated(w);
+		break;
 	default:
 		in_a_handler(w);
 	}
@@ -179,10 +248,13 @@ static void go_on(struct walk *w)
 
 static void *work(void *argument)
 {
-	struct walk w = {.random = (uint64_t)(uintptr_t)argument};
+	struct walk w = {
+		.random = (uint64_t)(uintptr_t)argument,
+		.outermost = __builtin_return_address(0),
+	};
 
 	for (int i = 0; i < WALKS; i++) {
-		w.depth = w.handlers = 0;
+		w.depth = w.handlers = w.generated = w.unframed = 0;
 		go_on(&w);
 	}
 	return NULL;
@@ -194,11 +266,13 @@ int main(void)
 	pthread_t thread;
 
 	where_begin();
+	generate_all();
 	sigaction(SIGUSR1, &action, NULL);
 	work((void *)1);
 	CHECK(pthread_create(&thread, NULL, work, (void *)2) == 0);
 	pthread_join(thread, NULL);
 	CHECK(compared > 10 * WALKS);
+	CHECK(behind_generated > WALKS / 10 || !IN_HANDLERS);
 	CHECK(unwind((void *)8, &(struct caller){0}, 1) == 0); /* nobody returns there */
 	return 0;
 }

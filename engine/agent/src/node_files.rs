@@ -11,13 +11,14 @@ use crate::frame::FileState;
 /// What a collector writes beside them.
 pub const NOTE: &str = "collected";
 
-/// Whether a file belongs to a node's part of a run. Streams only grow; the others are small and may change.
+/// Whether a file belongs to a node's part of a run. Some only grow; the others are small and may change.
 pub fn is_node_file(name: &str) -> bool {
-	is_stream(name) || matches!(name, "node" | "mounts" | "ends" | "agent.log" | "run.json")
+	grows(name) || matches!(name, "node" | "mounts" | "ends" | "agent.log" | "run.json")
 }
 
-pub fn is_stream(name: &str) -> bool {
-	name.ends_with(".fts")
+/// A stream, or a copy of a map of code.
+pub fn grows(name: &str) -> bool {
+	name.ends_with(".fts") || name.ends_with(".map")
 }
 
 /// All files of a folder that belong to it, in order.

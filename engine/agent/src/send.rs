@@ -137,7 +137,7 @@ impl Link {
 		};
 		let mut quiet = true;
 		for (name, path) in self.files()? {
-			quiet &= if node_files::is_stream(&name) {
+			quiet &= if node_files::grows(&name) {
 				self.send_more(&mut stream, &name, &path)?
 			} else {
 				self.send_whole(&mut stream, &name, &path)?
@@ -226,7 +226,7 @@ impl Link {
 			let folder = if remote.name == "run.json" { &self.run } else { &self.folder };
 			let local = node_files::beginning(folder, &remote.name, remote.size);
 			if local.is_ok_and(|local| local == remote) {
-				let crc = if node_files::is_stream(&remote.name) { 0 } else { remote.crc };
+				let crc = if node_files::grows(&remote.name) { 0 } else { remote.crc };
 				self.known.insert(remote.name, (remote.size, crc));
 			}
 		}

@@ -145,7 +145,7 @@ pub struct SiteDef {
 	pub caller: u32,
 }
 
-/// Where a call was made in an interpreted program; no `source`: it was not.
+/// Where a call was made in an interpreted program, or in code that it made while it ran; empty: it was not.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ScriptLine {
 	pub source: String,

@@ -30,6 +30,7 @@ mod order;
 mod output;
 mod own;
 mod pack;
+mod perf_map;
 mod process_facts;
 mod progress;
 mod recover;

@@ -2,7 +2,7 @@
 
 /// File names of programs and libraries begin so.
 #[rustfmt::skip]
-pub const MODULES: [&str; 80] = [
+pub const MODULES: [&str; 83] = [
 	"ld-linux",
 	"ld-musl",
 	"libc.",
@@ -71,6 +71,7 @@ pub const MODULES: [&str; 80] = [
 	"libpng",
 	"libarrow",
 	"libparquet",
+	"libsqlite3",
 	"libdaos",
 	"libdfs",
 	"librados",
@@ -80,9 +81,20 @@ pub const MODULES: [&str; 80] = [
 	"libR.",
 	"libperl",
 	"libjvm",
+	"libjli",
 	"libjava",
 	"libnio",
+	"libnode",
 	"libfathom",
+];
+
+/// File names of programs that run other people's code.
+#[rustfmt::skip]
+pub const PROGRAMS: [&str; 4] = [
+	"node",
+	"nodejs",
+	"java",
+	"R",
 ];
 
 /// Shared libraries lie below these.
@@ -95,9 +107,17 @@ pub const DIRECTORIES: [&str; 5] = [
 	"/usr/libexec/",
 ];
 
+/// Paths of programs and libraries have this in them.
+#[rustfmt::skip]
+pub const FOLDERS: [&str; 3] = [
+	"/site-packages/",
+	"/dist-packages/",
+	"/lib-dynload/",
+];
+
 /// Names as the linker knows them begin so.
 #[rustfmt::skip]
-pub const FUNCTIONS: [&str; 10] = [
+pub const FUNCTIONS: [&str; 12] = [
 	"_start",
 	"_gfortran",
 	"_Fortran",
@@ -108,14 +128,32 @@ pub const FUNCTIONS: [&str; 10] = [
 	"_ZNSi",
 	"_ZNSs",
 	"_ZN9__gnu_cxx",
+	"uv_",
+	"Builtins_",
+];
+
+/// Names of code without a file begin so.
+#[rustfmt::skip]
+pub const GENERATED: [&str; 9] = [
+	"Builtin:",
+	"BytecodeHandler:",
+	"Interpreter",
+	"StubRoutines",
+	"java.",
+	"javax.",
+	"jdk.",
+	"sun.",
+	"com.sun.",
 ];
 
 /// Paths of source files have this in them.
 #[rustfmt::skip]
-pub const SOURCES: [&str; 3] = [
+pub const SOURCES: [&str; 5] = [
 	"/include/c++/",
 	"/libgfortran/",
 	"/libstdc++-v3/",
+	"node:",
+	"/node_modules/",
 ];
 
 /// Layers, and a function that every program with one has.

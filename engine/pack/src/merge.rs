@@ -2,11 +2,14 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use fathom_sink::IfThere;
+
 use crate::clock::Kind;
-use crate::define::{Identity, Op};
-use crate::error::PackError;
+use crate::define::{Identity, Op, ScriptLine};
+use crate::error::{At, PackError};
 use crate::files::{Files, Mounts, Place, RemovedNames};
 use crate::index::{Index, ProcessKey};
+use crate::perf_map;
 use crate::run::{Image, Run};
 use crate::runtime::Runtime;
 use crate::sites::{SiteKey, Sites};
@@ -155,7 +158,7 @@ pub fn merge(
 	number_clocks(run, &mut merged);
 	number_files(run, &mut merged);
 	number_ops(&mut merged);
-	number_sites(&mut merged);
+	number_sites(run, &mut merged)?;
 	merged.runtime = Runtime::of(&merged)?;
 	Ok(merged)
 }
@@ -286,14 +289,32 @@ fn number_ops(merged: &mut Merged) {
 		merged.ops.iter().enumerate().map(|(i, op)| (op.clone(), i as u16)).collect();
 }
 
-fn number_sites(merged: &mut Merged) {
+/// By address, what an image's process told of the code in no file that its calls went through.
+fn generated(run: &Run, state: &ImageState) -> Result<HashMap<u64, ScriptLine>, PackError> {
+	let Some(map) = run.map_of(&state.image) else { return Ok(HashMap::new()) };
+	let sites = state.survey.definitions.sites.values();
+	let mut addresses: Vec<u64> =
+		sites.filter(|site| site.module == 0 && site.offset > 0).map(|site| site.offset).collect();
+	addresses.sort_unstable();
+	addresses.dedup();
+	Ok(perf_map::names(map, &addresses).if_there().at(map)?.unwrap_or_default())
+}
+
+fn number_sites(run: &Run, merged: &mut Merged) -> Result<(), PackError> {
 	for state in &mut merged.images {
+		let generated = generated(run, state)?;
 		let exe = state.identity(state.image.pid).exe.unwrap_or_default();
 		let definitions = &state.survey.definitions;
 		let mut numbers: Vec<u32> = definitions.sites.keys().copied().collect();
 		numbers.sort_unstable();
 		let told = |number| {
 			let site = definitions.sites.get(&number)?;
+			if site.module == 0
+				&& let Some(script) = generated.get(&site.offset)
+			{
+				let key = SiteKey { script: script.clone(), ..SiteKey::default() };
+				return Some((key, site.caller));
+			}
 			let module = definitions.modules.get(&site.module);
 			let path = module.map_or_else(String::new, |module| module.path.clone());
 			let key = SiteKey {
@@ -312,4 +333,5 @@ fn number_sites(merged: &mut Merged) {
 			}
 		}
 	}
+	Ok(())
 }

@@ -32,6 +32,8 @@ pub struct Node {
 	pub agent_log: String,
 	/// Whose deaths were seen, by pid and instance.
 	pub ends: HashMap<(u32, u64), End>,
+	/// What processes told of code that they made, by pid and instance.
+	pub maps: HashMap<(u32, u64), PathBuf>,
 	/// Its files came from another host, and what sent them was cut off.
 	pub broken_off: bool,
 }
@@ -243,6 +245,11 @@ impl Run {
 		Some(self.end(image)?.ns)
 	}
 
+	/// What its process told of code that it made.
+	pub fn map_of(&self, image: &Image) -> Option<&Path> {
+		Some(self.nodes.get(image.node)?.maps.get(&(image.pid, image.instance))?)
+	}
+
 	fn end(&self, image: &Image) -> Option<End> {
 		self.nodes.get(image.node)?.ends.get(&(image.pid, image.instance)).copied()
 	}
@@ -293,7 +300,11 @@ impl Run {
 				Some("agent.log") => node.agent_log += &source.text()?,
 				Some("node") => describe(&mut node, &source.text()?),
 				Some("ends") => node.ends = ends(&source.text()?),
-				_ => {}
+				Some(name) => {
+					let image = name.strip_suffix(".map").and_then(image_name);
+					node.maps.extend(image.map(|image| (image, path.clone())));
+				}
+				None => {}
 			}
 			if !is_stream(path) {
 				continue;

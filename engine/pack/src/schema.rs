@@ -362,7 +362,7 @@ pub const HINTS_IN_FORCE: [Column; 6] = [
 ];
 
 #[rustfmt::skip]
-pub const SITES: [Column; 16] = [
+pub const SITES: [Column; 17] = [
 	Column::must("site", U32),
 	Column::must("module", Text),
 	Column::may("build_id", Text),
@@ -370,6 +370,7 @@ pub const SITES: [Column; 16] = [
 	Column::may("function", Text),
 	Column::may("source", Text),
 	Column::may("line", U32),
+	Column::may("users_module", Text),
 	Column::must("in_library", Bool),
 	Column::may("caller_function", Text),
 	Column::may("caller_source", Text),

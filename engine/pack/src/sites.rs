@@ -8,9 +8,11 @@ use fathom_sink::IfThere;
 use object::{Object as _, ObjectSymbol as _};
 
 use crate::define::ScriptLine;
-use crate::libraries::{DIRECTORIES, FUNCTIONS, MODULES, SOURCES, TELLING};
+use crate::libraries::{
+	DIRECTORIES, FOLDERS, FUNCTIONS, GENERATED, MODULES, PROGRAMS, SOURCES, TELLING,
+};
 
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SiteKey {
 	pub module: String,
 	pub build_id: Vec<u8>,
@@ -32,7 +34,7 @@ impl Resolved {
 	fn of(script: &ScriptLine) -> Resolved {
 		Resolved {
 			function: Some(script.function.clone()),
-			source: Some(script.source.clone()),
+			source: (!script.source.is_empty()).then(|| script.source.clone()),
 			line: (script.line > 0).then_some(script.line),
 		}
 	}
@@ -131,9 +133,18 @@ impl Frames {
 
 	/// The innermost that is the user's own and has a line, or is the user's own at least; else the innermost.
 	pub fn users(&self, sites: &Sites, site: u32) -> Resolved {
-		let mut with_line = self.own(sites, site).filter(|at| at.line.is_some());
-		let found = with_line.next().or_else(|| self.own(sites, site).next());
-		found.cloned().unwrap_or_else(|| self.innermost(site))
+		self.users_frame(sites, site).map_or_else(|| self.innermost(site), |(_, at)| at.clone())
+	}
+
+	/// The program or library that this is in; empty: it was made while the program ran.
+	pub fn users_module<'a>(&self, sites: &'a Sites, site: u32) -> &'a str {
+		let at = self.users_frame(sites, site).map_or(site, |(at, _)| at);
+		&sites.rows[at as usize].module
+	}
+
+	fn users_frame<'a>(&'a self, sites: &'a Sites, site: u32) -> Option<(u32, &'a Resolved)> {
+		let mut with_line = self.own(sites, site).filter(|(_, at)| at.line.is_some());
+		with_line.next().or_else(|| self.own(sites, site).next())
 	}
 
 	/// Has no code of the user's own led to it?
@@ -143,14 +154,15 @@ impl Frames {
 
 	/// The user's line that called that one.
 	pub fn users_caller(&self, sites: &Sites, site: u32) -> Resolved {
-		let mut with_line = self.own(sites, site).filter(|at| at.line.is_some());
-		with_line.nth(1).cloned().unwrap_or_default()
+		let mut with_line = self.own(sites, site).filter(|(_, at)| at.line.is_some());
+		with_line.nth(1).map(|(_, at)| at.clone()).unwrap_or_default()
 	}
 
-	fn own<'a>(&'a self, sites: &'a Sites, site: u32) -> impl Iterator<Item = &'a Resolved> {
+	/// Each with the site that it is at.
+	fn own<'a>(&'a self, sites: &'a Sites, site: u32) -> impl Iterator<Item = (u32, &'a Resolved)> {
 		let callers = iter::successors(Some(site), |&at| sites.rows[at as usize].caller);
-		let frames = callers.flat_map(|at| &self.of[at as usize]);
-		frames.filter(|frame| frame.own).map(|frame| &frame.at)
+		let frames = callers.flat_map(|at| self.of[at as usize].iter().map(move |one| (at, one)));
+		frames.filter(|(_, frame)| frame.own).map(|(at, frame)| (at, &frame.at))
 	}
 }
 
@@ -174,8 +186,9 @@ impl Resolver {
 	const MODULES: usize = 8;
 
 	fn frames(&mut self, site: &SiteKey) -> Vec<Frame> {
-		if !site.script.source.is_empty() {
-			return vec![Frame { at: Resolved::of(&site.script), own: true }];
+		if site.script != ScriptLine::default() {
+			let own = is_own_script(&site.script);
+			return vec![Frame { at: Resolved::of(&site.script), own }];
 		}
 		let key = (site.module.clone(), site.build_id.clone());
 		if self.modules.len() >= Self::MODULES && !self.modules.contains_key(&key) {
@@ -218,7 +231,15 @@ fn is_own(module: &str) -> bool {
 	let name = module.rsplit('/').next().unwrap_or_default();
 	let in_system = DIRECTORIES.iter().any(|folder| module.starts_with(folder));
 	let is_shared = in_system && name.contains(".so");
-	!name.is_empty() && !is_shared && !begins(name, &MODULES)
+	let is_package = FOLDERS.iter().any(|part| module.contains(part));
+	let is_library = is_shared || is_package || begins(name, &MODULES) || PROGRAMS.contains(&name);
+	!name.is_empty() && !is_library
+}
+
+/// Of Python the runtime tells the user's own lines only; of others, code of the language's own libraries is in no file.
+fn is_own_script(script: &ScriptLine) -> bool {
+	let is_generated = script.source.is_empty() && begins(&script.function, &GENERATED);
+	!is_generated && !SOURCES.iter().any(|part| script.source.contains(part))
 }
 
 /// A module's symbols, and layers whose library is `linked` into it; `None`: it is gone, is not the one that ran, or has

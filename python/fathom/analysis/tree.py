@@ -48,11 +48,13 @@ class Node:
             yield from one.walk(depth + 1)
 
 
-def call_tree(source: Source, place: Callable[[dict[str, Any]], str]) -> Node:
+def call_tree(source: Source, place: Callable[[dict[str, Any]], str], frames: bool = False) -> Node:
     """Its root, with all of it below. `place`: how a line of the program is called, from function, source, line and
-    module. Errors: `RunError` of a damaged run."""
+    module. `frames`: with all functions that led to a call, those of libraries too, instead of the user's lines.
+    Errors: `RunError` of a damaged run."""
     rows = source.sql("from call_tree($regions, $talk)", **own_values(source)).to_pylist()
-    paths = dict(zip(*source.sql("from site_paths()").to_pydict().values(), strict=True))
+    found = source.sql("from site_paths(frames := $frames)", frames=frames)
+    paths = dict(zip(*found.to_pydict().values(), strict=True))
     root, nodes = Node(""), dict[int, Node]()
     for row in rows:  # each after the one above it
         if row["above"] is not None:

@@ -6,8 +6,11 @@ from .layers import catalog_data, layers
 
 _MEANINGS = {
     "modules": "File names of programs and libraries begin so.",
+    "programs": "File names of programs that run other people's code.",
     "directories": "Shared libraries lie below these.",
+    "folders": "Paths of programs and libraries have this in them.",
     "functions": "Names as the linker knows them begin so.",
+    "generated": "Names of code without a file begin so.",
     "sources": "Paths of source files have this in them.",
 }
 

@@ -98,15 +98,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="raw numbers, units in the names")
     form.add_argument(
-        "--svg", type=Path, metavar="FILE", help="the page as a picture; of --by tree a flame graph"
+        "--svg",
+        type=Path,
+        metavar="FILE",
+        help="the page as a picture; of --by tree and --by frames a flame graph",
     )
     form.add_argument("--csv", action="store_true", help="one table (needs --by), raw numbers")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints the page, or one table."""
-    if arguments.svg and arguments.by not in (None, ["tree"]):
-        raise UsageError("show: --svg is a picture of the whole page, or of --by tree alone")
+    if arguments.svg and arguments.by not in (None, ["tree"], ["frames"]):
+        raise UsageError("show: --svg is a picture of the whole page, or of --by tree or frames")
     if arguments.svg and arguments.by and arguments.top:
         raise UsageError("show: --top is of tables; a flame graph has all that can be seen")
     if arguments.csv and not arguments.by:

@@ -37,7 +37,10 @@ NOTHING = {
         ("critical", "critical-path"),
         "nobody was found critical: fathom run --select critical looks for who is",
     ),
-    "tree": "no I/O call of the program was recorded in full: record at level call",
+    **dict.fromkeys(
+        ("tree", "frames"),
+        "no I/O call of the program was recorded in full: record at level call",
+    ),
     "percentile": "no call was recorded in full: record at level call",
     "loader": "no process reads what processes that it started, and that read files, wrote to pipes or sockets;"
     " at level job this is not known",
@@ -64,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     opened = fathom.open(arguments.run, with_runtime=arguments.with_runtime)
     content = page.of_run(opened)
     if arguments.svg and arguments.by:
-        _save_flames(arguments.svg, opened)
+        _save_flames(arguments.svg, opened, arguments.by == ["frames"])
     elif arguments.next:
         _print_next(opened, content)
     elif arguments.by:
@@ -176,11 +179,11 @@ def _write_selection(name: str, content: str) -> str:
     raise AssertionError
 
 
-def _save_flames(path: Path, source: Run) -> None:
+def _save_flames(path: Path, source: Run, frames: bool) -> None:
     from fathom.pages import flame  # which other pages do without
 
     with explain_missing(source.manifest, every_call):
-        _save(path, lambda where: flame.save(where, source.name, source))
+        _save(path, lambda where: flame.save(where, source.name, source, frames))
 
 
 def _save(path: Path, save: Callable[[Path], None]) -> None:

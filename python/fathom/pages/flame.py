@@ -50,9 +50,9 @@ def boxes(root: Node) -> list[Box]:
     return list(below(root, MARGIN, WIDTH - 2 * MARGIN, 0))
 
 
-def save(path: Path, name: str, source: Source) -> None:
+def save(path: Path, name: str, source: Source, frames: bool = False) -> None:
     """Writes the file. Errors: OSError; `NotRecorded` where there is nothing to draw."""
-    root = call_tree(source, place)
+    root = call_tree(source, place, frames)
     if not root.time:
         raise NotRecorded("no I/O call of the program was recorded in full")
     path.write_text(svg(root, name), encoding="utf-8")

@@ -457,6 +457,7 @@ PARTS = (
     ),
     Part("functions", summary.functions, "Functions", "function", FUNCTIONS, needs="layers"),
     Part("tree", tree.rows, by="tree", columns=tree.COLUMNS, alone=True),
+    Part("frames", tree.frames, by="frames", columns=tree.COLUMNS, alone=True),
     Part("percentiles", summary.percentiles, by="percentile", columns=PERCENTILES, alone=True),
     Part("spread", summary.spread, _ranks_title, words=_spread, needs="layers", whole=True),
     Part("ranks", summary.ranks, by="rank", columns=RANKS, words=_untold),

@@ -41,10 +41,15 @@ COLUMNS = (
 )
 
 
-def rows(source: Source) -> pa.Table:
+def frames(source: Source) -> pa.Table:
+    """The same with all functions that led to the calls, those of libraries too."""
+    return rows(source, frames=True)
+
+
+def rows(source: Source, frames: bool = False) -> pa.Table:
     """Each node before those below it, the most time first. `share`: of all I/O calls of the program; `self_seconds`:
     without recorded calls inside, null of a line or region, which has none of its own."""
-    root = call_tree(source, place)
+    root = call_tree(source, place, frames)
     return pa.Table.from_pylist(
         [
             {

@@ -343,6 +343,7 @@ LATER: dict[str, dict[str, str]] = {
         "bytes": "bigint",
     },
     "sites": {
+        "users_module": "varchar",
         "in_library": "boolean",
         "caller_function": "varchar",
         "caller_source": "varchar",

@@ -207,6 +207,10 @@ impl<'r> Tables<'r> {
 		let hex = |bytes: &[u8]| -> Option<String> {
 			(!bytes.is_empty()).then(|| bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 		};
+		let other_module = |number: u32| {
+			let module = frames.users_module(sites, number);
+			(module != rows[number as usize].module).then_some(module)
+		};
 		let known = |text: &'r str| (!text.is_empty()).then_some(text);
 		Table::default()
 			.u32("site", numbers.clone().collect())
@@ -216,6 +220,7 @@ impl<'r> Tables<'r> {
 			.text_or("function", own.iter().map(|row| row.function.as_deref()).collect())
 			.text_or("source", own.iter().map(|row| row.source.as_deref()).collect())
 			.u32_or("line", own.iter().map(|row| row.line).collect())
+			.text_or("users_module", numbers.clone().map(other_module).collect())
 			.bool("in_library", numbers.map(|number| frames.in_library(sites, number)).collect())
 			.text_or("caller_function", above.iter().map(|row| row.function.as_deref()).collect())
 			.text_or("caller_source", above.iter().map(|row| row.source.as_deref()).collect())

@@ -54,7 +54,8 @@ select
 	size_from(size_bin(c.size)) as size_from, size_below(size_bin(c.size)) as size_below,
 	c.bin * c.width / 1e9 as start_seconds, (c.bin + 1) * c.width / 1e9 as stop_seconds,
 	case when s.line is not null then s.source || ':' || s.line
-		else coalesce(s.function || ' in ', '') || coalesce(s.module, 'unknown') end as source_line, s.function,
+		else coalesce(nullif(concat_ws(' in ', s.function, nullif(coalesce(s.users_module, s.module), '')), ''), 'unknown')
+	end as source_line, s.function,
 	call as calls, if(call = 1 and c.error <> 0, 1, 0) as errors, if(call = 1, c.bytes, 0) as bytes, spent as time, c.duration as longest
 from pieces as c join processes as p using (process) left join files as f using (file) left join sites as s using (site)
 	left join server_processes() as server_process using (process) left join server_files() as server_file using (file);

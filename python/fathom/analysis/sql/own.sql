@@ -169,7 +169,7 @@ each as (
 	group by site, region, layer, op, kind, process
 ),
 placed as materialized (
-	select each.*, s.function, s.source, s.line, s.module, s.caller_function, s.caller_source, s.caller_line
+	select each.*, s.function, s.source, s.line, coalesce(s.users_module, s.module) as module, s.caller_function, s.caller_source, s.caller_line
 	from each left join sites as s using (site)
 ),
 shared as (

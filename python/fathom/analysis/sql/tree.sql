@@ -29,16 +29,19 @@ where c.layer <> 'fathom'
 group by walk.depth, walk.node, c.layer, c.op
 order by depth, time desc;
 
--- The user's lines that led to each site, outermost first: function, source, line, module. A line may be there twice.
-create or replace macro site_paths() as table
+-- The user's lines that led to each site, outermost first: function, source, line, module. A line may be there twice. frames: all functions
+-- instead, those of libraries too. wanted: a list of sites; null: all.
+create or replace macro site_paths(frames := false, wanted := null::uinteger[]) as table
 with recursive walk as (
-	select site, site as at, caller, 0 as depth from sites
+	select site, site as at, caller, 0 as depth from sites where wanted is null or list_contains(wanted, site)
 	union all
 	select walk.site, walk.caller, s.caller, walk.depth + 1 from walk join sites as s on s.site = walk.caller
 )
-select walk.site, list({
-	'function': coalesce(s.function, ''), 'source': s.source, 'line': s.line, 'module': coalesce(s.module, '')
-} order by walk.depth desc) as path
+select walk.site, list(case when frames then {
+	'function': coalesce(s.frame_function, ''), 'source': s.frame_source, 'line': s.frame_line, 'module': coalesce(s.module, '')
+} else {
+	'function': coalesce(s.function, ''), 'source': s.source, 'line': s.line, 'module': coalesce(s.users_module, s.module, '')
+} end order by walk.depth desc) as path
 from walk join sites as s on s.site = walk.at
-where walk.depth = 0 or not coalesce(s.in_library, false)
+where frames or walk.depth = 0 or not coalesce(s.in_library, false)
 group by walk.site;

@@ -13,6 +13,7 @@ import pyarrow as pa
 from fathom.analysis import conditions
 from fathom.analysis.latency.layers import stack
 from fathom.analysis.selection import Selection
+from fathom.pages.answers import place
 from fathom.webapi.answers import answer, answer_each, choice, number, table
 from fathom.webapi.answers.lines import around
 from fathom.webapi.answers.longest import how_many, least
@@ -288,7 +289,12 @@ def _without(row: Row | None, key: str) -> Row | None:
 
 def _sites(view: View, rows: Iterable[Row]) -> dict[int, Row]:
     text = "select site, function, source, line, module from sites"
-    return _known(view, "site", text, (row["site"] for row in rows))
+    sites = _known(view, "site", text, (row["site"] for row in rows))
+    new = [number for number, row in sites.items() if "path" not in row]
+    if new:
+        for row in view.rows(f"from site_paths(frames := true, wanted := [{_list(new)}])"):
+            sites[row["site"]]["path"] = [place(frame) for frame in row["path"]]
+    return sites
 
 
 def _hints(view: View, rows: Iterable[Row]) -> Callable[[Row], list[Row]]:

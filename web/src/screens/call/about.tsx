@@ -4,7 +4,7 @@ import { format, size, time } from "../../draw/units";
 import { DataTable } from "../../parts/table";
 import type { Call, CallAnswer, Link } from "../../source";
 import { address } from "../../state/state";
-import { callTable, details, idOf, kernelWords, known, siteOf, unitOf } from "./query";
+import { callTable, details, idOf, kernelWords, known, pathOf, siteOf, unitOf } from "./query";
 import { focus } from "./screen";
 
 type Named = (lane: number) => string;
@@ -35,6 +35,18 @@ export function About({ answer, lane }: { answer: CallAnswer; lane: Named }): JS
 				<p class="quiet">
 					called from <code>{siteOf(call)}</code>
 				</p>
+			)}
+			{pathOf(call).length > 0 && (
+				<details>
+					<summary>All functions that led to it</summary>
+					<ol>
+						{pathOf(call).map((frame, at) => (
+							<li key={at}>
+								<code>{frame}</code>
+							</li>
+						))}
+					</ol>
+				</details>
 			)}
 			<Where breakdown={answer.breakdown.layers} duration={Number(call["duration"] ?? 0)} />
 			{answer.kernel && <p>The kernel: {kernelWords(answer.kernel) || "no page came into its cache, no device was asked"}.</p>}

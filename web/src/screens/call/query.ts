@@ -136,6 +136,13 @@ export function siteOf(call: Call): string {
 	return `${site["function"] ?? "?"}, ${line}`;
 }
 
+/** The functions that led to a call, outermost first; none where only its own line is known. */
+export function pathOf(call: Call): string[] {
+	const site = call["site"] as unknown as { path?: string[] } | null | undefined;
+	const path = site?.path ?? [];
+	return path.length > 1 ? path : [];
+}
+
 /** What the kernel did in a call, in words: "" where it did no more than copy from and to memory. */
 export function kernelWords(work: KernelWork): string {
 	const parts: [number | null, string][] = [

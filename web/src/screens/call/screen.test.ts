@@ -4,7 +4,7 @@ import { SvgInk } from "../../draw/ink";
 import { palettes } from "../../draw/theme";
 import type { Finding, Table } from "../../source";
 import { icicleHeight, nodeUnder, paintIcicle, paintWaterfall, waterfallHeight } from "./paint";
-import { MARGIN, details, differences, findingsAt, flat, kernelWords, margin, outermost, rowsOf, siteOf, step, treeOf } from "./query";
+import { MARGIN, details, differences, findingsAt, flat, kernelWords, margin, outermost, pathOf, rowsOf, siteOf, step, treeOf } from "./query";
 
 const root = treeOf(tree)!;
 
@@ -80,6 +80,9 @@ test("arguments, hints and the place in the program are shown, each once", () =>
 	expect(siteOf(answer)).toBe("by_view, form.c:54");
 	expect(details({}, "args")).toEqual([]);
 	expect(siteOf({ site: null })).toBe("");
+	expect(pathOf({ site: { path: ["main()", "form.c:54 by_view()"] } } as never)).toEqual(["main()", "form.c:54 by_view()"]);
+	expect(pathOf({ site: { path: ["form.c:54 by_view()"] } } as never)).toEqual([]);
+	expect(pathOf({ site: null })).toEqual([]);
 });
 
 test("beside a source line stand its I/O and the findings that name it", () => {
