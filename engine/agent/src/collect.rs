@@ -1,7 +1,7 @@
 //! The other end: takes what agents send, into one run directory.
 
 use std::collections::{HashMap, HashSet};
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::io::{BufReader, Seek, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -19,6 +19,7 @@ use crate::critical_path::CriticalPath;
 use crate::error::{AgentError, At};
 use crate::frame::{self, FileState, FrameError, Message};
 use crate::node_files;
+use crate::send::run_value;
 
 /// An agent says something every few seconds; one that does not is gone.
 const SILENCE: Duration = Duration::from_secs(30);
@@ -54,7 +55,7 @@ enum Outcome {
 
 struct Shared {
 	settings: Collector,
-	/// The job whose parts these are; the first agent says.
+	/// The job whose parts these are; run.json or the first agent says.
 	job: Mutex<Option<String>>,
 	/// Nodes that have a connection, and the way to end it.
 	busy: Mutex<HashMap<String, TcpStream>>,
@@ -64,14 +65,26 @@ struct Shared {
 	run_json: Mutex<()>,
 }
 
+/// The run is this collector's while the file is open: two would both append to a node's files.
+pub fn claim(run: &Path) -> Result<File, AgentError> {
+	make_directories(run).at(run)?;
+	let path = run.join(".collect.lock");
+	let file = open_or_create(&path).at(&path)?;
+	match file.try_lock() {
+		Err(TryLockError::WouldBlock) => Err(AgentError::Collected(run.to_owned())),
+		_ => Ok(file), // where there are no locks, it is not known
+	}
+}
+
 /// Takes connections until all nodes asked for are whole.
 pub fn collect(listener: &TcpListener, settings: Collector) -> Result<(), AgentError> {
 	let streams = settings.run.join("streams");
 	make_directories(&streams).at(&streams)?;
 	let wanted = settings.nodes;
+	let job = run_value(&settings.run, "job").at(&settings.run)?; // of one that was ended
 	let shared = Arc::new(Shared {
 		settings,
-		job: Mutex::default(),
+		job: Mutex::new(Some(job).filter(|job| !job.is_empty())),
 		busy: Mutex::default(),
 		critical_path: Mutex::default(),
 		run_json: Mutex::default(),

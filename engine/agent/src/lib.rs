@@ -21,7 +21,7 @@ mod system;
 mod values;
 
 pub use agent::{Settings, run};
-pub use collect::{Collector, collect};
+pub use collect::{Collector, claim, collect};
 pub use error::AgentError;
 pub use send::Target;
 pub use ship::{Flush, Plan};

@@ -59,7 +59,7 @@ pub use alive::{may_live, runs};
 pub use bench::{Rates, bench};
 pub use define::ScriptLine;
 pub use error::{PackError, try_lock};
-pub use join::{Joined, join};
+pub use join::{Joined, check_jobs, join};
 pub use pack::{Options, Packed, pack, pack_in_shares};
 pub use recover::{Recovered, recover, ring_owner, this_node};
 pub use rings::Named;
