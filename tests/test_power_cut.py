@@ -1,5 +1,5 @@
-"""What pack, recover and join leave outlives a power cut at each of their writes: the next one is right, and nothing
-that it needs is gone. What Python leaves is in the same order."""
+"""What pack, recover, join and collect leave outlives a power cut at each of their writes: the next one is right, and
+nothing that it needs is gone. What Python leaves is in the same order."""
 
 from __future__ import annotations
 
@@ -11,10 +11,19 @@ from harness.readers import FATHOM, shown_run
 
 
 @pytest.mark.some(2)
-@pytest.mark.parametrize("name", ["pack", "pack --force", "recover", "join"])
+@pytest.mark.parametrize("name", ["pack", "pack --force", "recover", "join", "collect"])
 def test_the_next_one_is_right(name: str, tmp_path: Path) -> None:
     needs.require(["strace"])
     case = readers.case(name, tmp_path / "place")
+    case.keep()
+    wrong = [*power.misordered(case), *power.spoiled(case)]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_what_patterns_leaves_is_on_the_disk(tmp_path: Path) -> None:
+    """And what is read after a cut at any of its writes is the same."""
+    needs.require(["strace"])
+    case = readers.case("patterns", tmp_path / "place")
     case.keep()
     wrong = [*power.misordered(case), *power.spoiled(case)]
     assert not wrong, "\n".join(wrong)

@@ -1,6 +1,22 @@
 //! What runs once per node beside the traced processes: samples of the system, tails of processes that died,
 //! the node's streams sent to another host. `docs/agent.md`.
 
+/// A line for who reads standard error. Where it cannot be written, that stops nothing.
+macro_rules! warn {
+	($($words:tt)*) => {{
+		use std::io::Write as _;
+		let _ = writeln!(std::io::stderr(), $($words)*);
+	}};
+}
+
+/// The same on standard output, for who started us.
+macro_rules! say {
+	($($words:tt)*) => {{
+		use std::io::Write as _;
+		let _ = writeln!(std::io::stdout(), $($words)*);
+	}};
+}
+
 mod agent;
 mod collect;
 mod coordinator;

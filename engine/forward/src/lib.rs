@@ -1,6 +1,14 @@
 //! The forwarding server: many clients' I/O, done on one directory. docs/forwarding.md says what is promised,
 //! docs/forwarding-protocol.md how it is asked for.
 
+/// A line for who reads standard error. Where it cannot be written, that stops nothing.
+macro_rules! warn {
+	($($words:tt)*) => {{
+		use std::io::Write as _;
+		let _ = writeln!(std::io::stderr(), $($words)*);
+	}};
+}
+
 mod accesses;
 mod answers;
 mod append_owner;

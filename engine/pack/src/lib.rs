@@ -1,5 +1,13 @@
 //! From a run's streams to its tables: `docs/stream-format.md` in, `docs/tables.md` out.
 
+/// A line for who reads standard error. Where it cannot be written, that stops nothing.
+macro_rules! warn {
+	($($words:tt)*) => {{
+		use std::io::Write as _;
+		let _ = writeln!(std::io::stderr(), $($words)*);
+	}};
+}
+
 mod alive;
 mod bench;
 mod bricks;

@@ -65,7 +65,7 @@ impl Lock {
 		let file = open_or_create(&path).at(&path)?;
 		if !try_lock(&file).at(&path)? {
 			if !quiet {
-				eprintln!("fathom-engine: another reader packs {}, waiting", run.display());
+				warn!("fathom-engine: another reader packs {}, waiting", run.display());
 			}
 			file.lock().at(&path)?;
 		}
