@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -77,6 +78,11 @@ class Case:
     def template(self) -> Path:
         return self.place.with_name(f"{self.place.name}.template")
 
+    @property
+    def cache(self) -> Path:
+        """What was measured on this machine stays so, whatever else runs on it."""
+        return self.place.with_name(f"{self.place.name}.cache")
+
     def keep(self) -> None:
         """What is in the place now is what each trial begins with."""
         shutil.copytree(self.place, self.template, symlinks=True)
@@ -97,6 +103,7 @@ class Case:
         done = subprocess.run(
             [*self.words, *before] if self.behind else [*before, *self.words],
             cwd=self.place,
+            env={**os.environ, "XDG_CACHE_HOME": str(self.cache)},
             capture_output=True,
             text=True,
             errors="replace",

@@ -5,7 +5,8 @@
 macro_rules! warn {
 	($($words:tt)*) => {{
 		use std::io::Write as _;
-		let _ = writeln!(std::io::stderr(), $($words)*);
+		let line = format!($($words)*) + "\n"; // written at once, whoever else writes
+		let _ = std::io::stderr().write_all(line.as_bytes());
 	}};
 }
 
@@ -13,7 +14,8 @@ macro_rules! warn {
 macro_rules! say {
 	($($words:tt)*) => {{
 		use std::io::Write as _;
-		let _ = writeln!(std::io::stdout(), $($words)*);
+		let line = format!($($words)*) + "\n"; // written at once, whoever else writes
+		let _ = std::io::stdout().write_all(line.as_bytes());
 	}};
 }
 

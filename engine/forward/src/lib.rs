@@ -5,7 +5,8 @@
 macro_rules! warn {
 	($($words:tt)*) => {{
 		use std::io::Write as _;
-		let _ = writeln!(std::io::stderr(), $($words)*);
+		let line = format!($($words)*) + "\n"; // written at once, whoever else writes
+		let _ = std::io::stderr().write_all(line.as_bytes());
 	}};
 }
 
