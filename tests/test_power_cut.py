@@ -3,6 +3,7 @@ nothing that it needs is gone. What Python leaves is in the same order."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,12 +21,17 @@ def test_the_next_one_is_right(name: str, tmp_path: Path) -> None:
     assert not wrong, "\n".join(wrong)
 
 
-def test_what_patterns_leaves_is_on_the_disk(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "check", [power.misordered, pytest.param(power.spoiled, marks=pytest.mark.full)]
+)
+def test_what_patterns_leaves_is_on_the_disk(
+    check: Callable[[faults.Case], list[str]], tmp_path: Path
+) -> None:
     """And what is read after a cut at any of its writes is the same."""
     needs.require(["strace"])
     case = readers.case("patterns", tmp_path / "place")
     case.keep()
-    wrong = [*power.misordered(case), *power.spoiled(case)]
+    wrong = check(case)
     assert not wrong, "\n".join(wrong)
 
 
