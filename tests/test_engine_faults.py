@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from harness import faults, needs, readers
-from harness.readers import COMMANDS, PACK, READERS, WRITES, killed_run
+from harness.readers import COMMANDS, PACK, READERS, TOGETHER, WRITES, killed_run
 
 LONG = [pytest.param(name, True, marks=pytest.mark.full) for name in READERS]
 
@@ -43,6 +43,18 @@ def test_a_module_that_cannot_be_read_is_named_and_tried_again(tmp_path: Path) -
 @pytest.mark.parametrize("share", [17, pytest.param(1, marks=pytest.mark.full)])
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_call_that_fails_is_no_data(name: str, share: int, tmp_path: Path) -> None:
+    needs.require(["strace"])
+    bad = list(faults.sweep(readers.case(name, tmp_path / "place"), readers.said(name), share))
+    assert not bad, "\n".join(bad)
+
+
+@pytest.mark.some(2)
+@pytest.mark.parametrize("share", [61, pytest.param(1, marks=pytest.mark.full)])
+@pytest.mark.parametrize("name", TOGETHER)
+def test_a_call_that_fails_in_one_of_several_is_no_data(
+    name: str, share: int, tmp_path: Path
+) -> None:
+    """A collector and who sends to it; a packer and who does its shares; an import and who reads it."""
     needs.require(["strace"])
     bad = list(faults.sweep(readers.case(name, tmp_path / "place"), readers.said(name), share))
     assert not bad, "\n".join(bad)

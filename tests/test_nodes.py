@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness import invariants, needs, nodes, paths, tables
+from harness import invariants, needs, nodes, paths, readers, tables
 from test_agent import agents, parallel, start_waiting, wait_until
 
 MPIS = {"mpich": "pmi2", "ompio": "pmix"}
@@ -294,6 +294,30 @@ def test_a_wrong_key_and_another_job_are_refused(tmp_path: Path) -> None:
             else:
                 assert " bytes sent to " in message
     assert tables.ask(tables.connect(run), "select processes from runs") == [[1]]
+
+
+def test_a_collector_that_is_begun_again(tmp_path: Path) -> None:
+    """It knows whose run it is, and who has sent all."""
+    run = tmp_path / "run.fathom"
+    with collector(run, "--listen", "127.0.0.1:0") as (where, _):
+        assert " bytes sent to " in write(tmp_path / "one", "--collect", where)
+    with collector(run, "--listen", "127.0.0.1:0") as (where, _):
+        assert "is another than" in write(tmp_path / "other", "--collect", where)
+    with collector(run, "--listen", "127.0.0.1:0", "--nodes", 1) as (_, process):
+        assert process.wait(60) == 0
+
+
+def test_a_collector_that_cannot_say_anything_collects(tmp_path: Path) -> None:
+    words = [readers.ENGINE, "collect", str(tmp_path / "run"), "--listen", "127.0.0.1:0"]
+    with Path("/dev/full").open("w") as full:
+        process = subprocess.Popen(
+            [*words, "--nodes", "1"], stdout=subprocess.PIPE, stderr=full, text=True
+        )
+    assert process.stdout
+    where = process.stdout.readline().strip()
+    assert " bytes sent to " in write(tmp_path / "part", "--collect", where)
+    process.communicate(timeout=60)
+    assert process.returncode == 0
 
 
 def test_an_agent_killed_while_it_sends(tmp_path: Path) -> None:

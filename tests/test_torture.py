@@ -11,7 +11,7 @@ from torture.part import Part
 from torture.programs import commands
 
 #: Seeds that found a fault, of Fathom or of its oracle, by part.
-FOUND = {"programs": (31, 36, 57, 65), "damaged": (10,)}
+FOUND = {"programs": (31, 36, 57, 65), "damaged": (10,), "kill-collect": (3,)}
 #: What `make test-rust` has.
 ELSEWHERE = {"fuzz"}
 ROUNDS = [
@@ -25,7 +25,7 @@ PROGRAMS = next(part for part in PARTS if part.name == "programs")
 
 @pytest.mark.parametrize(("part", "seed"), ROUNDS)
 def test_a_round(part: Part, seed: int, tmp_path: Path) -> None:
-    needs.require(["strace"])
+    needs.require(["strace", *part.needs])
     assert part.round(tmp_path, seed) > 0
 
 

@@ -2,27 +2,32 @@
 
 import contextlib
 import errno
+import fcntl
 import os
 import shutil
-import socket
 import stat
-import threading
+import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 DAY = 86400  # seconds
 
 
+#: How the folders begin in which files are written before they are moved to their names.
+ASIDE = ".writing-"
+#: Longest wait for a lock. Who has it for longer means harm, and is not waited for.
+PATIENCE = 2.0
+
+
 @contextlib.contextmanager
 def replacing(path: Path, folder: bool = False) -> Iterator[Path]:
-    """A name beside `path` to write to, an empty directory if `folder`. At the end it is moved to `path`, so that a
-    reader sees a whole file or the one before, after a power cut too; after an error it is removed. No other node,
-    process or thread has this name. Errors: OSError, also those that a file system reports only when data reach its
-    disk."""
-    writer = f"{socket.gethostname()}.{os.getpid()}.{threading.get_native_id()}"
-    partial = path.with_name(f".{path.name}.{writer}")
-    _remove(partial)
+    """A name to write to, an empty directory if `folder`. At the end it is moved to `path`, so that a reader sees a
+    whole file or the one before, after a power cut too; after an error it is removed. No other node, process or thread
+    has this name. Errors: OSError, also those that a file system reports only when data reach its disk."""
+    place, lock = _aside(path.parent)
+    partial = place / path.name
     try:
         if folder:
             partial.mkdir()
@@ -30,32 +35,98 @@ def replacing(path: Path, folder: bool = False) -> Iterator[Path]:
         _sync(partial)
         _move(partial, path)
     finally:
-        _remove(partial)
+        shutil.rmtree(place, ignore_errors=True)
+        os.close(lock)
+
+
+def _aside(parent: Path) -> tuple[Path, int]:
+    """A folder there that is locked while it is written to, and says on which node; its lock."""
+    while True:
+        place = Path(tempfile.mkdtemp(prefix=f"{ASIDE}{boot_id()}-", dir=parent))
+        lock = locked_folder(place)
+        if lock is not None:
+            return place, lock  # else somebody took it for one that was left
+
+
+@cache
+def boot_id() -> str:
+    """Of this node, since it was started."""
+    return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+
+
+def locked_folder(path: Path) -> int | None:
+    """A lock on a folder of one's own; None: somebody has it, or it is another's or gone."""
+    descriptor = None
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        facts = os.fstat(descriptor)
+        if facts.st_uid == os.geteuid() and facts.st_nlink and stat.S_IMODE(facts.st_mode) == 0o700:
+            return descriptor
+    except OSError:
+        pass
+    if descriptor is not None:
+        os.close(descriptor)
+    return None
 
 
 def remove_abandoned(folder: Path) -> None:
-    """Removes what writers by `replacing` left in a folder: of this node those that have ended."""
-    # Others go after a day.
-    for partial in folder.glob(".*"):
-        words = partial.name.rsplit(".", 2)
-        if len(words) == 3 and words[1].isdigit() and words[2].isdigit():
-            with contextlib.suppress(FileNotFoundError, PermissionError):  # another one's, or gone
-                if _is_abandoned(partial, words[0], int(words[1])):
-                    _remove(partial)
+    """Removes what writers by `replacing` left in a folder that were killed: on this node, and others' after a day,
+    for there are file systems whose locks hold on one node alone."""
+    for place in folder.glob(f"{ASIDE}*"):
+        with contextlib.suppress(FileNotFoundError):
+            old = time.time() - place.lstat().st_mtime > DAY
+            lock = locked_folder(place) if old or place.name.startswith(ASIDE + boot_id()) else None
+            if lock is not None:
+                shutil.rmtree(place, ignore_errors=True)
+                os.close(lock)
 
 
-def _is_abandoned(partial: Path, name_and_host: str, writer: int) -> bool:
-    if time.time() - partial.lstat().st_mtime > DAY:
-        return True
-    if not name_and_host.endswith(f".{socket.gethostname()}"):
-        return False
+@contextlib.contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """Others that ask for the same file wait: for who reads it, decides, and replaces it. Where it is not there, or
+    cannot be locked, nobody does."""
+    descriptor = _held(path)
     try:
-        os.kill(writer, 0)
-    except ProcessLookupError:
-        return True
-    except PermissionError:
-        pass  # another user's
-    return False
+        yield
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+def _held(path: Path) -> int | None:
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError:
+            return None
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.samestat(os.fstat(descriptor), path.lstat()):
+                return descriptor  # else it was replaced meanwhile
+        except BlockingIOError:
+            time.sleep(0.005)
+        except OSError:
+            return descriptor
+        os.close(descriptor)
+    return None
+
+
+@contextlib.contextmanager
+def alone_in(folder: Path, waiting: Callable[[], None]) -> Iterator[int]:
+    """Nothing else of this kind is at work in the folder, nor a process that a killed one left with the descriptor;
+    `waiting` is called where something is. Gives the descriptor."""
+    descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            waiting()
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def replace_bytes(path: Path, content: bytes) -> None:
@@ -92,7 +163,7 @@ def _move(partial: Path, path: Path) -> None:
         partial.replace(path)
         _sync_one(path.parent)
         return
-    old = path.with_name(f"{partial.name}.old")
+    old = partial.with_name(f"{partial.name}.old")
     path.rename(old)
     try:
         partial.rename(path)
@@ -100,14 +171,6 @@ def _move(partial: Path, path: Path) -> None:
         old.rename(path)
         raise
     _sync_one(path.parent)
-    shutil.rmtree(old)
-
-
-def _remove(partial: Path) -> None:
-    if partial.is_dir() and not partial.is_symlink():
-        shutil.rmtree(partial, ignore_errors=True)
-    else:
-        partial.unlink(missing_ok=True)
 
 
 def open_to_append(path: Path) -> int:

@@ -28,6 +28,11 @@ char *read_file(const char *path, size_t *size);       /* NULL: cannot be read, 
 bool read_line(const char *path, char *line, size_t size); /* first line without its end */
 /* Makes `path` with these bytes, whole or not at all. false: it was there already. */
 bool publish(const char *path, const void *bytes, size_t size);
+bool replace_file(const char *path,
+		  const char *text); /* whole or not at all; false: errno says why */
+/* For who reads a file and replaces it: others that lock it wait, until this is closed. -1: nobody does. */
+int lock_file(const char *path);
+uint64_t random_number(void);
 
 /* sink.c: streams shipped into shared files (docs/trace-sink.md). */
 struct sink {

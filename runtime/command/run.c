@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -20,15 +19,6 @@ uint64_t now_ns(void)
 
 	clock_gettime(CLOCK_REALTIME, &time);
 	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
-static uint64_t random_id(void)
-{
-	uint64_t id;
-
-	if (getrandom(&id, sizeof(id), 0) != sizeof(id))
-		id = now_ns() ^ (uint64_t)getpid() << 48;
-	return id;
 }
 
 static bool ends_with(const char *text, const char *end)
@@ -89,7 +79,7 @@ void run_name(struct run *run)
 {
 	const char *outer = getenv("FATHOM_RUN");
 
-	run->id = random_id();
+	run->id = random_number();
 	run->start_ns = now_ns();
 	run->job = run->launcher.job;
 	if (run->launcher.name[0] && !run->options.output && outer && *outer == '/') {
@@ -335,17 +325,17 @@ void run_create(struct run *run)
 void run_finish(const struct run *run, int wait_status)
 {
 	char *path = format_text("%s/run.json", run->directory);
-	char *temporary = format_text("%s.end", path);
 	bool killed = WIFSIGNALED(wait_status);
 	char *text = format_text("%s,\n  \"end_ns\": %llu,\n  \"pid\": %d,\n"
 				 "  \"exit\": {\"%s\": %d}\n}\n",
 				 run->start_json, (unsigned long long)now_ns(), (int)run->child,
 				 killed ? "signal" : "status",
 				 killed ? WTERMSIG(wait_status) : WEXITSTATUS(wait_status));
-	FILE *file = fopen(temporary, "we");
-	bool good = file && fputs(text, file) >= 0;
+	const int lock = lock_file(path);
 
 	/* The program has run: whatever fails from here on is said, and changes no exit status. */
-	if ((file && fclose(file)) || !good || rename(temporary, path))
+	if (!replace_file(path, text))
 		fprintf(stderr, "fathom: cannot complete %s: %s\n", path, strerror(errno));
+	if (lock >= 0)
+		close(lock);
 }

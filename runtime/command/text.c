@@ -3,10 +3,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 void fail(int status, const char *format, ...)
@@ -135,7 +141,17 @@ bool read_line(const char *path, char *line, size_t size)
 	return good;
 }
 
-static void write_all(int fd, const char *path, const void *bytes, size_t size)
+uint64_t random_number(void)
+{
+	uint64_t number;
+
+	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+		number = now_ns() ^ (uint64_t)getpid() << 48;
+	return number;
+}
+
+/* Closing says what a file system of another machine could not write. */
+static bool write_all(int fd, const void *bytes, size_t size)
 {
 	const char *from = bytes;
 
@@ -144,40 +160,105 @@ static void write_all(int fd, const char *path, const void *bytes, size_t size)
 
 		if (done < 0 && errno == EINTR)
 			continue;
-		if (done < 0) {
-			int reason = errno;
-
-			unlink(path);
-			fail(EXIT_FATHOM, "cannot write %s: %s", path, strerror(reason));
-		}
+		if (done < 0)
+			return false;
 		from += done;
 		size -= (size_t)done;
 	}
-	if (close(fd))
-		fail(EXIT_FATHOM, "cannot write %s: %s", path, strerror(errno));
+	return close(dup(fd)) == 0;
+}
+
+/* A new file beside `path`: its name is no other process's, on any node. It is locked, so that no reader takes it for one
+ * that was left behind. */
+static int open_beside(const char *path, char **name)
+{
+	struct stat st;
+	int fd;
+
+	for (;;) {
+		*name = format_text("%s.%" PRIu64 ".tmp", path, random_number());
+		fd = open(*name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		if (fd < 0)
+			return -1;
+		flock(fd, LOCK_EX | LOCK_NB);
+		if (fstat(fd, &st) || st.st_nlink)
+			return fd;
+		close(fd); /* a reader was quicker */
+	}
+}
+
+/* Moves a file to a name that must be free; 0 or why not. */
+static int move_to_free(const char *from, const char *to)
+{
+	int reason = link(from, to) ? errno : 0;
+
+	if (!reason || reason == EEXIST)
+		return reason;
+	/* No hard links here. */
+	reason = syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 1 /* RENAME_NOREPLACE */)
+			 ? errno
+			 : 0;
+	if (reason == EINVAL || reason == ENOSYS)
+		reason = rename(from, to) ? errno : 0; /* of two at once the last one stays */
+	return reason;
 }
 
 bool publish(const char *path, const void *bytes, size_t size)
 {
-	char host[256] = "";
 	char *temporary;
 	int fd, reason;
 
 	if (access(path, F_OK) == 0)
 		return false;
-	gethostname(host, sizeof(host) - 1);
-	temporary = format_text("%s.%s.%d", path, host, (int)getpid());
-	fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	fd = open_beside(path, &temporary);
 	if (fd < 0)
 		fail(EXIT_FATHOM, "cannot make %s: %s", path, strerror(errno));
-	write_all(fd, temporary, bytes, size);
-	reason = link(temporary, path) ? errno : 0;
-	/* File systems without hard links: rename keeps "whole", and equal content loses nothing. */
-	if (reason && reason != EEXIST) {
-		if (rename(temporary, path))
-			fail(EXIT_FATHOM, "cannot make %s: %s", path, strerror(errno));
-		return true;
-	}
+	reason = write_all(fd, bytes, size) ? move_to_free(temporary, path) : errno;
 	unlink(temporary);
+	close(fd);
+	if (reason && reason != EEXIST)
+		fail(EXIT_FATHOM, "cannot make %s: %s", path, strerror(reason));
 	return reason == 0;
+}
+
+bool replace_file(const char *path, const char *text)
+{
+	char *temporary;
+	const int fd = open_beside(path, &temporary);
+	const bool good =
+		fd >= 0 && write_all(fd, text, strlen(text)) && rename(temporary, path) == 0;
+	const int reason = errno;
+
+	if (fd >= 0)
+		close(fd);
+	if (fd >= 0 && !good)
+		unlink(temporary);
+	errno = reason;
+	return good;
+}
+
+int lock_file(const char *path)
+{
+	const struct timespec pause = {.tv_nsec = 10000000};
+	struct stat held, named;
+	int fd = -1;
+
+	for (int tries = 0; tries < 200; tries++) { /* who has it for longer means harm */
+		if (fd < 0)
+			fd = open(path, O_RDWR | O_CLOEXEC);
+		if (fd < 0)
+			return -1;
+		if (flock(fd, LOCK_EX | LOCK_NB)) {
+			if (errno != EWOULDBLOCK)
+				return fd; /* no locks here */
+			nanosleep(&pause, NULL);
+			continue;
+		}
+		if (fstat(fd, &held) || stat(path, &named) ||
+		    (held.st_dev == named.st_dev && held.st_ino == named.st_ino))
+			return fd;
+		close(fd); /* it was replaced meanwhile */
+		fd = -1;
+	}
+	return fd;
 }

@@ -342,21 +342,18 @@ static void take_message(void)
 static void complete(void)
 {
 	const char *path = format_text("%s/run.json", watch.run);
-	const char *temporary = format_text("%s.watcher", path);
+	const int lock = lock_file(path);
 	size_t size = 0;
 	char *text = read_file(path, &size), *brace = text ? strrchr(text, '}') : NULL;
-	FILE *file;
-	bool good;
 
-	if (!brace || strstr(text, "\"end_ns\": "))
-		return;
-	while (brace > text && strchr(" \n", brace[-1]))
-		brace--;
-	file = fopen(temporary, "we");
-	good = file && fprintf(file, "%.*s,\n  \"end_ns\": %" PRIu64 "\n}\n", (int)(brace - text),
-			       text, now_ns()) > 0;
-	if ((file && fclose(file)) || !good || rename(temporary, path))
-		unlink(temporary);
+	if (brace && !strstr(text, "\"end_ns\": ")) {
+		while (brace > text && strchr(" \n", brace[-1]))
+			brace--;
+		replace_file(path, format_text("%.*s,\n  \"end_ns\": %" PRIu64 "\n}\n",
+					       (int)(brace - text), text, now_ns()));
+	}
+	if (lock >= 0)
+		close(lock);
 }
 
 static void wake(void)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -40,6 +41,7 @@ ERRORS = {
     "rmdir": ("EACCES",),
 }
 
+LEFT = re.compile(r"/tables\.(old/|shares\.)")
 LINE = re.compile(r"(\d+) +(\w+)\(")
 
 
@@ -51,8 +53,8 @@ class Result:
     files: dict[str, bytes]
 
     def same(self, other: Result) -> bool:
-        """Old tables may stay until the next pack."""
-        old = {name for name in self.files if "/tables.old/" in name}
+        """Old tables, and what shares left, may stay until the next pack."""
+        old = {name for name in self.files if LEFT.search(name)}
         files = {name: text for name, text in self.files.items() if name not in old}
         return (self.output, files) == (other.output, other.files)
 
@@ -67,12 +69,19 @@ class Case:
     files: Callable[[Path], dict[str, bytes]]
     #: Calls on what is in the place alone: what a Python needs to begin with is not the command's.
     inside: bool = False
+    #: What is put before it comes behind its words: it starts several processes, and gives it to one of them.
+    behind: bool = False
     #: What it makes, and refuses to make over; in the place.
     made: str = ""
 
     @property
     def template(self) -> Path:
         return self.place.with_name(f"{self.place.name}.template")
+
+    @property
+    def cache(self) -> Path:
+        """What was measured on this machine stays so, whatever else runs on it."""
+        return self.place.with_name(f"{self.place.name}.cache")
 
     def keep(self) -> None:
         """What is in the place now is what each trial begins with."""
@@ -82,10 +91,19 @@ class Case:
         shutil.rmtree(self.place, ignore_errors=True)
         shutil.copytree(self.template, self.place, symlinks=True)
 
+    def forget(self) -> None:
+        """What it has made."""
+        made = self.place / self.made
+        if made.is_dir():
+            shutil.rmtree(made)
+        else:
+            made.unlink()
+
     def run(self, *before: str) -> Result:
         done = subprocess.run(
-            [*before, *self.words],
+            [*self.words, *before] if self.behind else [*before, *self.words],
             cwd=self.place,
+            env={**os.environ, "XDG_CACHE_HOME": str(self.cache)},
             capture_output=True,
             text=True,
             errors="replace",
@@ -153,7 +171,7 @@ def wrong(case: Case, fault: Fault, right: Result, said: Callable[[Path], bool])
     elif failed.status < 0 or failed.status > 3 or not is_one_line(failed, fault):
         return f"{fault}: status {failed.status}, {list(failed.errors)}"
     if failed.status == 0 and case.made:
-        (case.place / case.made).unlink()
+        case.forget()
     again = case.run()
     if again.status != 0 or again.files != right.files:
         return f"{fault}: the next one is wrong: {again.status}, {differing(again, right)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,10 +15,11 @@ CALLS = (
     "openat", "write", "pwrite64", "copy_file_range", "sendfile", "ftruncate", "fsync", "fdatasync",
     "rename", "renameat2", "mkdir", "unlink", "unlinkat", "rmdir",
 )  # fmt: skip
-#: One lies in a run for ever, and holds nothing.
-LOCK = ".pack.lock"
+#: They lie in a run for ever, and hold nothing.
+LOCK = re.compile(r"\.(pack|collect)\.lock")
 LINE = re.compile(r"(\d+) +(\w+)\((.*)\) += (?!-)")
 DESCRIPTOR = re.compile(r"(?:\d+|AT_FDCWD)<([^>]*)>")
+RESUMED = re.compile(r"\d+ +<\.\.\. \w+ resumed>(.*)")
 TEXT = re.compile(r'"([^"]*)"')
 
 
@@ -34,7 +36,7 @@ class Disk:
 
     def take(self, line: str) -> None:
         match = LINE.match(line)
-        if not match or LOCK in line:
+        if not match or LOCK.search(line):
             return
         _, call, words = match.groups()
         opened = [path for path in DESCRIPTOR.findall(words) if path.startswith(str(self.place))]
@@ -80,6 +82,19 @@ class Disk:
             self.wrong.append(f"removed before {sorted(late)} is synced: {line}")
 
 
+def whole_lines(log: str) -> Iterator[str]:
+    """A call that another thread's came into is told in two lines; it counts when it has returned."""
+    begun: dict[str, str] = {}
+    for line in log.splitlines():
+        thread = line.partition(" ")[0]
+        if line.endswith(" <unfinished ...>"):
+            begun[thread] = line.removesuffix(" <unfinished ...>")
+        elif resumed := RESUMED.match(line):
+            yield begun.pop(thread, "") + resumed.group(1)
+        else:
+            yield line
+
+
 def traced(case: Case, *inject: str) -> tuple[Disk, list[tuple[str, str]]]:
     """Of the command from the beginning on; and the calls in order, as thread and name."""
     case.restore()
@@ -88,7 +103,7 @@ def traced(case: Case, *inject: str) -> tuple[Disk, list[tuple[str, str]]]:
     trace = f"trace=?{',?'.join(CALLS)}"
     case.run("strace", "-f", "-qq", "-y", "-s", "4096", "-o", str(log), "-e", trace, *inject)
     disk, calls = Disk(case.place, before), []
-    for line in log.read_text(errors="replace").splitlines():
+    for line in whole_lines(log.read_text(errors="replace")):
         disk.take(line)
         if match := LINE.match(line):
             calls.append((match.group(1), match.group(2)))

@@ -27,6 +27,20 @@ def killed_run(place: Path) -> None:
     assert list((place / "rings").glob("*.ring"))
 
 
+def recovered_run(place: Path) -> None:
+    """Without rings, and with its stream where a name of its own leads to it."""
+    killed_run(place)
+    subprocess.run((ENGINE, "recover", "w.fathom"), cwd=place, check=True, stdout=subprocess.PIPE)
+    (stream,) = place.glob("w.fathom/streams/*/*.tail.fts")
+    (place / "w.fathom.fts").write_bytes(stream.read_bytes())
+
+
+def traced(place: Path) -> None:
+    place.mkdir()
+    words = ["strace", "-f", "-ttt", "-T", "-y", "-o", "log", WRITES, "data", "100", "8", "exit"]
+    subprocess.run([str(word) for word in words], cwd=place, check=False)
+
+
 def packed_run(place: Path) -> None:
     killed_run(place)
     subprocess.run(PACK, cwd=place, check=True)
@@ -45,7 +59,21 @@ COMMANDS: dict[str, tuple[Callable[[Path], None], tuple[str, ...], tuple[str, ..
         ("w.fathom", "rings"),
     ),
     "stat": (packed_run, (ENGINE, "stat", "w.fathom"), ()),
+    "dump": (recovered_run, (ENGINE, "dump", "w.fathom.fts"), ()),
 }
+
+
+SEVERAL = (paths.PYTHON, "-I", str(paths.TESTS / "harness" / "several.py"), ENGINE)
+#: The same of commands of several processes, by who of them is under strace.
+TOGETHER = {
+    "collect": (recovered_run, ("all.fathom", "w.fathom")),
+    "agent": (killed_run, ("all.fathom", "w.fathom", "rings")),
+    "pack --shares": (recovered_run, ("w.fathom",)),
+    "pack-share": (recovered_run, ("w.fathom",)),
+    "strace": (traced, ()),
+}
+#: They lie in a run for ever, or say when it was made.
+BESIDE = (".pack.lock", ".collect.lock", "packed")
 
 
 def shown_run(place: Path) -> None:
@@ -59,6 +87,8 @@ READERS = {
     "show": (("show", "w.fathom"), "", 1),
     "query": (("query", "w.fathom", "--sql", "select count(*) from calls"), "", 5),
     "export": (("export", "w.fathom", "--to", "csv", "-o", "x"), "x", 5),
+    "show --all": (("show", "w.fathom", "--all"), "", 20),
+    "patterns": (("patterns", "w.fathom"), "", 5),
     "report": (("report", "w.fathom", "-o", "x.html"), "", 50),
 }
 
@@ -68,7 +98,13 @@ def case(name: str, place: Path) -> faults.Case:
     if name in COMMANDS:
         prepare, words, folders = COMMANDS[name]
         prepare(place)
-        return faults.Case(place, words, faults.below(*folders, but=(".pack.lock", "packed")))
+        return faults.Case(place, words, faults.below(*folders, but=BESIDE))
+    if name in TOGETHER:
+        prepare, folders = TOGETHER[name]
+        prepare(place)
+        files = faults.below(*folders, but=BESIDE) if folders else (lambda _: {})
+        made = "x.fathom" if name == "strace" else ""
+        return faults.Case(place, (*SEVERAL, name), files, made=made, behind=True)
     words, made, _ = READERS[name]
     shown_run(place)
     files = faults.below(*([made] if made else []))
@@ -84,4 +120,4 @@ def says_it(place: Path) -> bool:
 
 def said(name: str) -> Callable[[Path], bool]:
     """A reader says what is missing, or its answer is the same."""
-    return says_it if name in COMMANDS else lambda _: False
+    return (lambda _: False) if name in READERS else says_it

@@ -17,11 +17,11 @@ from pathlib import Path
 
 from harness import needs, paths
 
-from torture import failing, forwarding, fuzzers, kills, programs, strange
+from torture import failing, forwarding, fuzzers, kills, nodes, programs, strange
 from torture.part import Part
 
 PARTS = (
-    *programs.PARTS, *kills.PARTS, *failing.PARTS, *fuzzers.PARTS, *strange.PARTS, *forwarding.PARTS,
+    *programs.PARTS, *kills.PARTS, *nodes.PARTS, *failing.PARTS, *fuzzers.PARTS, *strange.PARTS, *forwarding.PARTS,
 )  # fmt: skip
 MADE_BY_READERS = "fathom-scratch-*"
 
@@ -94,7 +94,8 @@ def main(words: Sequence[str] | None = None) -> int:
     needs.require(["strace"])
     into = Path(tempfile.mkdtemp(prefix="fathom-torture.", dir=paths.BUILD))
     os.environ["TMPDIR"] = tempfile.tempdir = str(into)
-    all_tried = [Tried(part) for part in PARTS if part.name in (asked.part or part.name)]
+    wanted = [part for part in PARTS if part.name in (asked.part or part.name)]
+    all_tried = [Tried(part) for part in wanted if not any(map(needs.missing, part.needs))]
     until = time.monotonic() + asked.seconds
 
     def is_over(one: Tried) -> bool:

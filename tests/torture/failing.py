@@ -25,7 +25,7 @@ def sweepable(name: str) -> tuple[faults.Case, faults.Result, list[injected.Faul
 def of_a_reader(_: Path, seed: int) -> int:
     chance = random.Random(seed)
     name = chance.choice(
-        [*readers.COMMANDS, *(name for name in readers.READERS if name != "report")]
+        [*readers.COMMANDS, *readers.TOGETHER, *(one for one in readers.READERS if one != "report")]
     )
     case, right, possible = sweepable(name)
     for fault in chance.sample(possible, min(ROUND, len(possible))):

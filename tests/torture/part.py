@@ -21,6 +21,8 @@ class Part:
     #: What a round's number counts.
     unit: str
     round: Round
+    #: Of the machine, as harness/needs.py has it.
+    needs: tuple[str, ...] = ()
 
 
 def shared() -> Path:

@@ -62,7 +62,7 @@ pub fn run(settings: &Settings) -> Result<(), AgentError> {
 	let mut agent = Agent::new(settings, &folder)?;
 	let osds = settings.ceph.as_ref().map(|ceph| Osds::start(&settings.run, ceph));
 	if osds.is_some() {
-		println!("ready");
+		say!("ready");
 	}
 	let shipping = match &settings.sink {
 		Some(plan) => Some(Shipping::start(&settings.run, &folder, plan, random().at(&folder)?)),
@@ -78,7 +78,7 @@ pub fn run(settings: &Settings) -> Result<(), AgentError> {
 		report_sending(sending.finish(), &target.address, &settings.run);
 	}
 	if let Some(shipping) = shipping {
-		println!("fathom: {}", shipping.finish(!agent.is_written(&folder)));
+		say!("fathom: {}", shipping.finish(!agent.is_written(&folder)));
 	}
 	stayed
 }
@@ -205,14 +205,14 @@ impl<'s> Agent<'s> {
 			Err(error) => Err(error).at(ring),
 		};
 		if let (Err(error), false) = (&done, self.failing) {
-			eprintln!("a dead process's ring cannot be brought in: {error}");
+			warn!("a dead process's ring cannot be brought in: {error}");
 		}
 		self.failing = done.is_err();
 	}
 
 	fn steer(&mut self, what: impl Fn(&mut Critical) -> Result<(), AgentError>) {
 		if let Some(Err(error)) = self.critical.as_mut().map(what) {
-			eprintln!("who is critical stays as it is from here on: {error}");
+			warn!("who is critical stays as it is from here on: {error}");
 			self.critical = None;
 		}
 	}
@@ -245,7 +245,7 @@ impl<'s> Agent<'s> {
 			Ok(true) => {}
 			Ok(false) => self.samples = None,
 			Err(error) => {
-				eprintln!("no samples from here on: {error}");
+				warn!("no samples from here on: {error}");
 				self.samples = None;
 			}
 		}
@@ -294,12 +294,12 @@ impl<'s> Agent<'s> {
 fn report_sending(sent: Result<Sent, String>, address: &str, run: &Path) {
 	match sent {
 		Ok(Sent { files, bytes }) => {
-			println!("fathom: {files} files, {bytes} bytes sent to {address}");
+			say!("fathom: {files} files, {bytes} bytes sent to {address}");
 		}
 		Err(reason) => {
 			let line = format!("not sent to {address}: {reason}; all is in {}", run.display());
-			println!("fathom: {line}");
-			eprintln!("{line}");
+			say!("fathom: {line}");
+			warn!("{line}");
 		}
 	}
 }

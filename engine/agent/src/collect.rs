@@ -1,17 +1,17 @@
 //! The other end: takes what agents send, into one run directory.
 
 use std::collections::{HashMap, HashSet};
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::io::{BufReader, Seek, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use fathom_sink::{
-	IfThere, good_name, make_directories, open_or_create, replace_bytes, sync_below,
+	IfThere, entries, good_name, make_directories, open_or_create, replace_bytes, sync_below,
 };
 
 use crate::coordinator;
@@ -19,11 +19,15 @@ use crate::critical_path::CriticalPath;
 use crate::error::{AgentError, At};
 use crate::frame::{self, FileState, FrameError, Message};
 use crate::node_files;
+use crate::send::run_value;
 
 /// An agent says something every few seconds; one that does not is gone.
 const SILENCE: Duration = Duration::from_secs(30);
 /// Longest wait for the end of a connection that another one replaces.
 const TAKE_OVER: Duration = Duration::from_secs(5);
+
+/// An agent that has no answer asks sooner.
+const ASKED_AGAIN: Duration = Duration::from_secs(2);
 
 /// Where and what a collector takes.
 #[derive(Debug, Clone)]
@@ -48,13 +52,17 @@ enum Outcome {
 		node: String,
 		reason: String,
 	},
+	Refused {
+		node: String,
+		reason: String,
+	},
 	/// It sent no files, but agreed on who is critical.
 	Left,
 }
 
 struct Shared {
 	settings: Collector,
-	/// The job whose parts these are; the first agent says.
+	/// The job whose parts these are; run.json or the first agent says.
 	job: Mutex<Option<String>>,
 	/// Nodes that have a connection, and the way to end it.
 	busy: Mutex<HashMap<String, TcpStream>>,
@@ -64,36 +72,86 @@ struct Shared {
 	run_json: Mutex<()>,
 }
 
+/// The run is this collector's while the file is open: two would both append to a node's files.
+pub fn claim(run: &Path) -> Result<File, AgentError> {
+	make_directories(run).at(run)?;
+	let path = run.join(".collect.lock");
+	let file = open_or_create(&path).at(&path)?;
+	match file.try_lock() {
+		Err(TryLockError::WouldBlock) => Err(AgentError::Collected(run.to_owned())),
+		_ => Ok(file), // where there are no locks, it is not known
+	}
+}
+
 /// Takes connections until all nodes asked for are whole.
 pub fn collect(listener: &TcpListener, settings: Collector) -> Result<(), AgentError> {
 	let streams = settings.run.join("streams");
 	make_directories(&streams).at(&streams)?;
-	let wanted = settings.nodes;
+	let job = run_value(&settings.run, "job").at(&settings.run)?; // of one that was ended
 	let shared = Arc::new(Shared {
 		settings,
-		job: Mutex::default(),
+		job: Mutex::new(Some(job).filter(|job| !job.is_empty())),
 		busy: Mutex::default(),
 		critical_path: Mutex::default(),
 		run_json: Mutex::default(),
 	});
 	let (done, outcomes) = channel();
 	let listening = listener.try_clone().at(Path::new("listen"))?;
-	thread::spawn(move || accept(&listening, &shared, &done));
-	let mut whole = HashSet::new();
-	for outcome in outcomes {
-		match outcome {
-			Outcome::Whole { node, files, bytes } => {
-				eprintln!("fathom-engine: {node}: whole, {files} files, {bytes} bytes");
-				whole.insert(node);
+	let accepting = Arc::clone(&shared);
+	thread::spawn(move || accept(&listening, &accepting, &done));
+	let mut whole = whole_nodes(&streams).at(&streams)?;
+	loop {
+		match outcomes.recv_timeout(ASKED_AGAIN) {
+			Ok(outcome) => {
+				say(&outcome);
+				match outcome {
+					Outcome::Whole { node, .. } => whole.insert(node),
+					Outcome::Broken { node, .. } => whole.remove(&node),
+					Outcome::Refused { .. } | Outcome::Left => false,
+				};
+				if shared.are_enough(&whole) {
+					return Ok(());
+				}
 			}
-			Outcome::Broken { node, reason } => eprintln!("fathom-engine: {node}: {reason}"),
-			Outcome::Left => {}
-		}
-		if wanted.is_some_and(|wanted| whole.len() >= wanted) {
-			return Ok(());
+			// A collector that was killed may not have told the last of them: its agent asks again.
+			Err(RecvTimeoutError::Timeout) if shared.are_enough(&whole) => return Ok(()),
+			Err(RecvTimeoutError::Timeout) => {}
+			Err(RecvTimeoutError::Disconnected) => return Ok(()),
 		}
 	}
-	Ok(())
+}
+
+fn say(outcome: &Outcome) {
+	match outcome {
+		Outcome::Whole { node, files, bytes } => {
+			warn!("fathom-engine: {node}: whole, {files} files, {bytes} bytes");
+		}
+		Outcome::Broken { node, reason } | Outcome::Refused { node, reason } => {
+			warn!("fathom-engine: {node}: {reason}");
+		}
+		Outcome::Left => {}
+	}
+}
+
+impl Shared {
+	/// As many as were asked for are whole, and no more comes of them.
+	fn are_enough(&self, whole: &HashSet<String>) -> bool {
+		let Ok(busy) = self.busy.lock() else { return false };
+		let ended = whole.iter().filter(|node| !busy.contains_key(*node)).count();
+		self.settings.nodes.is_some_and(|wanted| ended >= wanted)
+	}
+}
+
+/// Nodes that have sent all to a collector before this one.
+fn whole_nodes(streams: &Path) -> std::io::Result<HashSet<String>> {
+	let mut whole = HashSet::new();
+	for folder in entries(streams)? {
+		let text = fs::read(folder.join(node_files::NOTE)).if_there()?.unwrap_or_default();
+		if text.starts_with(WHOLE.as_bytes()) {
+			whole.extend(folder.file_name().map(|name| name.to_string_lossy().into_owned()));
+		}
+	}
+	Ok(whole)
 }
 
 fn accept(listener: &TcpListener, shared: &Arc<Shared>, done: &Sender<Outcome>) {
@@ -136,7 +194,7 @@ impl Connection<'_> {
 		let alone = |()| if joins { Ok(()) } else { self.take_over(&node) };
 		if let Err((again, reason)) = admitted.and_then(alone) {
 			frame::write(&mut self.stream, &Message::Refused { again, reason: reason.clone() })?;
-			return Ok(Outcome::Broken { node, reason: format!("refused: {reason}") });
+			return Ok(Outcome::Refused { node, reason: format!("refused: {reason}") });
 		}
 		if joins {
 			let _ = coordinator::serve(&mut from, &self.shared.critical_path, &node); // its agent ended
@@ -154,14 +212,13 @@ impl Connection<'_> {
 				Message::Alive => {}
 				Message::Whole(expected) => {
 					let wrong = differing(&folder, &expected)?;
-					if wrong.is_empty() {
-						sync_below(&folder)?; // the node may remove its own once it hears this
-					}
-					frame::write(&mut self.stream, &Message::Checked(wrong.clone()))?;
 					let (files, bytes) = (expected.len(), expected.iter().map(|f| f.size).sum());
 					if wrong.is_empty() {
-						let text = format!("state=whole\nfiles={files}\nbytes={bytes}\n");
-						note(&folder, &text)?;
+						sync_below(&folder)?; // the node may remove its own once it hears this
+						note(&folder, &format!("{WHOLE}\nfiles={files}\nbytes={bytes}\n"))?;
+					}
+					frame::write(&mut self.stream, &Message::Checked(wrong.clone()))?;
+					if wrong.is_empty() {
 						return Ok(Outcome::Whole { node, files, bytes });
 					}
 				}
@@ -253,6 +310,9 @@ fn append(folder: &Path, name: &str, offset: u64, bytes: &[u8]) -> Result<(), Fr
 	file.seek(std::io::SeekFrom::End(0))?;
 	Ok(file.write_all(bytes)?)
 }
+
+/// How the note of a node begins whose agent has said that it was all.
+const WHOLE: &str = "state=whole";
 
 /// What readers are told of this node: `state=open` while its agent has not said that it was all.
 fn note(folder: &Path, text: &str) -> std::io::Result<()> {

@@ -10,6 +10,8 @@ use fathom_watch::WatchError;
 pub enum AgentError {
 	#[error("{path}: {source}", path = .path.display())]
 	Io { path: PathBuf, source: std::io::Error },
+	#[error("{path}: another collector writes into it; name a run of its own", path = .0.display())]
+	Collected(PathBuf),
 	#[error(transparent)]
 	Pack(#[from] PackError),
 	#[error(transparent)]

@@ -22,7 +22,7 @@ impl Osds {
 		for (name, socket) in of("osd.") {
 			match start_one(run, &name, &socket, &metadata) {
 				Ok(child) => started.push(child),
-				Err(error) => eprintln!("{name} is not asked: {error}"),
+				Err(error) => warn!("{name} is not asked: {error}"),
 			}
 		}
 		for child in &mut started {

@@ -13,8 +13,8 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 use fathom_pack::{
-	Decision, Named, Options, PackError, Step, Thin, Triggers, bench, join, pack, pack_in_shares,
-	recover, thin,
+	Decision, Named, Options, PackError, Step, Thin, Triggers, bench, check_jobs, join, pack,
+	pack_in_shares, recover, thin,
 };
 use fathom_sink::Sink;
 
@@ -234,6 +234,8 @@ fn run(command: Command) -> Result<(), String> {
 		Command::Recover { run, ring } => bring_in(&run, ring),
 		Command::Stat { path } => stat::stat(&path),
 		Command::Join { into, parts } => {
+			let all = std::iter::once(&into).chain(&parts);
+			check_jobs(all.map(PathBuf::as_path)).map_err(text)?; // before anything is brought
 			for part in &parts {
 				let joined = join(&into, part).map_err(text)?;
 				warn_refused(&joined.refused);

@@ -372,6 +372,7 @@ fn collect(
 	nodes: Option<usize>,
 ) -> Result<(), String> {
 	let failed = |error: std::io::Error| format!("--listen {listen}: {error}");
+	let _alone = fathom_agent::claim(&run).map_err(|error| error.to_string())?;
 	let listener = std::net::TcpListener::bind(listen).map_err(failed)?;
 	let mut address = listener.local_addr().map_err(failed)?.to_string();
 	if listener.local_addr().is_ok_and(|address| address.ip().is_unspecified()) {

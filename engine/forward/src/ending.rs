@@ -106,7 +106,7 @@ impl Server {
 
 	pub fn log_unreported(&self, id: u64, client: &Client) {
 		for failed in client.unreported() {
-			eprintln!(
+			warn!(
 				"fathom-engine: client {id:016x} ({}) was not told: bytes {} to {} of request {} were not written: {}",
 				client.name,
 				failed.offset,

@@ -188,7 +188,7 @@ impl Intents {
 	/// Said once: what is done so may be done twice.
 	fn log(&self, why: &str) {
 		self.logged.call_once(|| {
-			eprintln!(
+			warn!(
 				"fathom-engine: {why}; a change of names that a kill interrupts may be done twice"
 			);
 		});

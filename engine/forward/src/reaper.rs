@@ -120,7 +120,7 @@ impl Server {
 			let Err(trouble) = result else { continue };
 			if !orphan.reported {
 				let (name, why) = (orphan.layout.name(), trouble.why);
-				eprintln!("fathom-engine: data of removed file {name} is not freed yet: {why}");
+				warn!("fathom-engine: data of removed file {name} is not freed yet: {why}");
 			}
 			let not_before = Instant::now() + AGAIN;
 			self.orphans.push(Orphan { not_before, reported: true, ..orphan });

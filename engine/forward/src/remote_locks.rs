@@ -190,7 +190,7 @@ impl Server {
 	}
 
 	fn lose_locks(&mut self, client: u64) {
-		eprintln!(
+		warn!(
 			"fathom-engine: client {client:016x} has lost its locks: the server that kept them was away"
 		);
 		let of =

@@ -4,9 +4,10 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use fathom_sink::{IfThere, entries, make_directories, replace, write_new};
+use fathom_sink::{IfThere, entries, make_directories, replace};
 
 use crate::error::{At, PackError};
+use crate::pack::Lock;
 use crate::recover::{recover_own, remove_staged};
 use crate::run::Run;
 
@@ -24,14 +25,7 @@ pub struct Joined {
 /// Copies what `part` has of its nodes into `into`, which is made when it is not there. Doing it twice does no harm: a
 /// file that is there already stays, and the longer of two streams counts.
 pub fn join(into: &Path, part: &Path) -> Result<Joined, PackError> {
-	let into_job = job(&into.join("run.json"))?;
-	let part_job = job(&part.join("run.json"))?;
-	if let (Some(into_job), Some(part_job)) = (&into_job, &part_job)
-		&& into_job != part_job
-	{
-		let reason = format!("is of another job than {} ({part_job}, {into_job})", into.display());
-		return Err(PackError::Data { path: part.to_owned(), reason });
-	}
+	check_jobs([into, part])?;
 	remove_staged(into)?;
 	let refused = recover_own(&Run::open(part)?)?.refused;
 	let mut joined = Joined { refused, ..Joined::default() };
@@ -40,6 +34,8 @@ pub fn join(into: &Path, part: &Path) -> Result<Joined, PackError> {
 	let manifest = part.join("run.json");
 	let has_manifest = manifest.try_exists().at(&manifest)?;
 	if has_manifest {
+		let _alone = Lock::take(into, true)?; // another part may be joined at once, of another job
+		check_jobs([into, part])?;
 		bring(&manifest, &into.join("run.json"), &mut joined)?;
 	}
 	for node in folders(&part.join("streams"))? {
@@ -63,10 +59,30 @@ fn bring_shared(part: &Run, streams: &Path, joined: &mut Joined) -> Result<(), P
 		let to = streams.join(node);
 		joined.nodes += usize::from(make_directories(&to).at(&to)?);
 		for name in files.keys() {
-			let staging = to.join(format!("{name}.shared.tmp"));
-			write_new(&staging, &sink.read(node, name).at(&part.path)?).at(&staging)?;
-			bring(&staging, &to.join(name), joined)?;
-			fs::remove_file(&staging).at(&staging)?;
+			let bytes = sink.read(node, name).at(&part.path)?;
+			let source = Source {
+				path: &part.path,
+				bytes: bytes.len() as u64,
+				open: || Ok(bytes.as_slice()),
+			};
+			bring_from(&source, &to.join(name), joined)?;
+		}
+	}
+	Ok(())
+}
+
+/// Errors: these are parts of two jobs.
+pub fn check_jobs<'p>(parts: impl IntoIterator<Item = &'p Path>) -> Result<(), PackError> {
+	let mut first: Option<(&Path, String)> = None;
+	for part in parts {
+		let Some(job) = job(&part.join("run.json"))? else { continue };
+		match &first {
+			Some((of, other)) if *other != job => {
+				let reason = format!("is of another job than {} ({job}, {other})", of.display());
+				return Err(PackError::Data { path: part.to_owned(), reason });
+			}
+			Some(_) => {}
+			None => first = Some((part, job)),
 		}
 	}
 	Ok(())
@@ -104,23 +120,39 @@ fn of_kind(folder: &Path, kind: fn(&fs::Metadata) -> bool) -> Result<Vec<PathBuf
 	Ok(paths)
 }
 
-/// Copies a file that is not there, or of which only the beginning is there.
 fn bring(from: &Path, to: &Path, joined: &mut Joined) -> Result<(), PackError> {
+	let source = Source { path: from, bytes: length(from)?, open: || File::open(from) };
+	bring_from(&source, to, joined)
+}
+
+/// What is copied: where it comes from, how long it is, and the way to read it once more.
+struct Source<'p, F> {
+	path: &'p Path,
+	bytes: u64,
+	open: F,
+}
+
+/// Copies a file that is not there, or of which only the beginning is there.
+fn bring_from<R: Read>(
+	from: &Source<'_, impl Fn() -> io::Result<R>>,
+	to: &Path,
+	joined: &mut Joined,
+) -> Result<(), PackError> {
+	let open = || (from.open)().at(from.path);
 	if to.try_exists().at(to)? {
 		let stream = to.extension().is_some_and(|extension| extension == "fts");
-		let (into_bytes, from_bytes) = (length(to)?, length(from)?);
-		if !stream || (into_bytes == from_bytes && begins_alike(from, to).at(from)?) {
+		if !stream {
 			return Ok(());
 		}
-		if !begins_alike(from, to).at(from)? {
+		if !begins_alike(open()?, File::open(to).at(to)?).at(from.path)? {
 			let reason = format!("differs from {}", to.display());
-			return Err(PackError::Data { path: from.to_owned(), reason });
+			return Err(PackError::Data { path: from.path.to_owned(), reason });
 		}
-		if into_bytes >= from_bytes {
+		if length(to)? >= from.bytes {
 			return Ok(());
 		}
 	}
-	let mut source = File::open(from).at(from)?;
+	let mut source = open()?;
 	joined.bytes += replace(to, |copy| io::copy(&mut source, copy)).at(to)?;
 	joined.files += 1;
 	Ok(())
@@ -131,8 +163,7 @@ fn length(path: &Path) -> Result<u64, PackError> {
 }
 
 /// Is the shorter one the other's beginning?
-fn begins_alike(left: &Path, right: &Path) -> io::Result<bool> {
-	let (mut left, mut right) = (File::open(left)?, File::open(right)?);
+fn begins_alike(mut left: impl Read, mut right: impl Read) -> io::Result<bool> {
 	let (mut a, mut b) = (vec![0; 1 << 16], vec![0; 1 << 16]);
 	loop {
 		let (left_bytes, right_bytes) = (fill(&mut left, &mut a)?, fill(&mut right, &mut b)?);
@@ -146,7 +177,7 @@ fn begins_alike(left: &Path, right: &Path) -> io::Result<bool> {
 	}
 }
 
-fn fill(file: &mut File, block: &mut [u8]) -> io::Result<usize> {
+fn fill(file: &mut impl Read, block: &mut [u8]) -> io::Result<usize> {
 	let mut filled = 0;
 	while filled < block.len() {
 		match file.read(&mut block[filled..])? {

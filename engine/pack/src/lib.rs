@@ -1,5 +1,14 @@
 //! From a run's streams to its tables: `docs/stream-format.md` in, `docs/tables.md` out.
 
+/// A line for who reads standard error. Where it cannot be written, that stops nothing.
+macro_rules! warn {
+	($($words:tt)*) => {{
+		use std::io::Write as _;
+		let line = format!($($words)*) + "\n"; // written at once, whoever else writes
+		let _ = std::io::stderr().write_all(line.as_bytes());
+	}};
+}
+
 mod alive;
 mod bench;
 mod bricks;
@@ -60,7 +69,7 @@ pub use alive::{may_live, runs};
 pub use bench::{Rates, bench};
 pub use define::ScriptLine;
 pub use error::{PackError, try_lock};
-pub use join::{Joined, join};
+pub use join::{Joined, check_jobs, join};
 pub use pack::{Options, Packed, pack, pack_in_shares};
 pub use recover::{Recovered, recover, ring_owner, this_node};
 pub use rings::Named;

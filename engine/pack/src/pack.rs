@@ -3,10 +3,10 @@
 use std::fs::{self, File};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, UNIX_EPOCH};
 
 use fathom_sink::{
-	IfThere, entries, is_directory, open_or_create, sync_below, sync_directory, write_new,
+	IfThere, entries, is_directory, open_or_create, random, sync_below, sync_directory, write_new,
 };
 use rayon::prelude::*;
 
@@ -20,7 +20,7 @@ use crate::merge::{Merged, merge};
 use crate::missing;
 use crate::process_facts::{ProcessFacts, duration, facts};
 use crate::progress::Progress;
-use crate::recover::{self, Recovered};
+use crate::recover::{self, Recovered, boot_id};
 use crate::run::{Image, Run, TABLES};
 use crate::server_links;
 use crate::shares::{Folder, Plan, SHARES, ShareWorkers, Step, write_parts};
@@ -65,7 +65,7 @@ impl Lock {
 		let file = open_or_create(&path).at(&path)?;
 		if !try_lock(&file).at(&path)? {
 			if !quiet {
-				eprintln!("fathom-engine: another reader packs {}, waiting", run.display());
+				warn!("fathom-engine: another reader packs {}, waiting", run.display());
 			}
 			file.lock().at(&path)?;
 		}
@@ -120,13 +120,11 @@ fn pack_locked(
 	let run = Run::open(path)?;
 	let tables = run.tables();
 	let stamp = stamp(&run, &recovered);
+	remove_left(path, &boot_id()?);
 	if !options.force && fresh(&tables, &stamp)? {
-		remove_left(path);
 		return Ok(Packed { fresh: true, recovered, ..Packed::default() });
 	}
-	let staging = path.join(STAGING);
-	remove(&staging)?;
-	remove_left(path);
+	let staging = path.join(unique(STAGING)?);
 	make_folders(&staging)?;
 	let written = write_tables(&run, &staging, options, &recovered, workers);
 	if written.is_err() {
@@ -136,7 +134,7 @@ fn pack_locked(
 	let stamp = stamp + &unreadable_line(&packed.unreadable) + &inventory(&staging)?;
 	write_new(&staging.join(STAMP), stamp.as_bytes()).at(&staging)?;
 	sync_below(&staging).at(&staging)?;
-	swap(path)?;
+	swap(path, &staging)?;
 	Ok(packed)
 }
 
@@ -271,18 +269,36 @@ fn stamp(run: &Run, recovered: &Recovered) -> String {
 }
 
 /// Tables that are being made, and those that they replace.
-const STAGING: &str = "tables.tmp";
+const STAGING: &str = "tables.tmp.";
 const OLD: &str = "tables.old";
 
-/// Removes what packers that were killed left; a share that still runs may keep some of it until the next pack.
-fn remove_left(run: &Path) {
+/// What begins so and no other packer takes, on any node: there are file systems whose locks hold on one node alone.
+pub fn unique(kind: &str) -> Result<String, PackError> {
+	let number = random().at(Path::new(kind))?;
+	Ok(format!("{kind}{}.{number:016x}", boot_id()?))
+}
+
+/// After so long no packer of another node is at work.
+const DAY: Duration = Duration::from_secs(86_400);
+
+/// Removes what packers that were killed left, of other nodes after a day; a share that still runs may keep some of it until
+/// the next pack.
+fn remove_left(run: &Path, boot_id: &str) {
 	let whole = run.join(TABLES).is_dir();
 	for entry in fs::read_dir(run).into_iter().flatten().flatten() {
 		let name = entry.file_name();
-		if name == STAGING || (name == OLD && whole) || name.to_string_lossy().starts_with(SHARES) {
+		let text = name.to_string_lossy();
+		let left = [STAGING, SHARES].iter().find_map(|kind| text.strip_prefix(kind));
+		let abandoned = left.is_some_and(|of| of.starts_with(boot_id) || is_old(&entry));
+		if abandoned || (name == OLD && whole) {
 			let _ = fs::remove_dir_all(entry.path());
 		}
 	}
+}
+
+fn is_old(entry: &fs::DirEntry) -> bool {
+	let changed = entry.metadata().and_then(|facts| facts.modified());
+	changed.is_ok_and(|time| time.elapsed().is_ok_and(|age| age > DAY))
 }
 
 const INVENTORY: &str = "tables=";
@@ -326,11 +342,11 @@ pub fn remove(path: &Path) -> Result<(), PackError> {
 }
 
 /// New tables in the place of the old ones, whole, and so after a power cut.
-fn swap(run: &Path) -> Result<(), PackError> {
-	let (new, place, old) = (run.join(STAGING), run.join(TABLES), run.join(OLD));
+fn swap(run: &Path, new: &Path) -> Result<(), PackError> {
+	let (place, old) = (run.join(TABLES), run.join(OLD));
 	remove(&old)?;
 	fs::rename(&place, &old).if_there().at(&place)?;
-	fs::rename(&new, &place).at(&new)?;
+	fs::rename(new, &place).at(new)?;
 	sync_directory(run).at(run)?;
 	let _ = remove(&old); // who reads them still may keep some until the next pack
 	Ok(())

@@ -1,6 +1,7 @@
 //! How far a long pack is: a line on stderr now and then.
 
 use std::io::IsTerminal;
+use std::io::Write;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -42,6 +43,9 @@ impl Progress {
 		let total = self.total.load(Ordering::Relaxed).max(1);
 		let end = if std::io::stderr().is_terminal() { "\r" } else { "\n" };
 		let percent = done.min(total) * 100 / total;
-		eprint!("fathom-engine: packed {done} of {total} calls ({percent} %){end}");
+		let _ = write!(
+			std::io::stderr(),
+			"fathom-engine: packed {done} of {total} calls ({percent} %){end}"
+		);
 	}
 }

@@ -155,7 +155,7 @@ fn node_folder(run: &Path, ring: &Ring<'_>) -> Result<PathBuf, PackError> {
 
 /// This node's folder in a run, with what tells readers of the node.
 pub fn this_node(run: &Path) -> Result<PathBuf, PackError> {
-	let boot_id = system_word("/proc/sys/kernel/random/boot_id")?;
+	let boot_id = boot_id()?;
 	let host = system_word("/proc/sys/kernel/hostname")?;
 	let folder = run.join("streams").join(format!("{boot_id}-{host}"));
 	make_directories(&folder).at(&folder)?;
@@ -181,6 +181,11 @@ fn describe_node(folder: &Path, boot_id: &str) -> Result<(), PackError> {
 		replace_bytes(&node, text.as_bytes()).at(&node)?;
 	}
 	Ok(())
+}
+
+/// Tells this node from others.
+pub fn boot_id() -> Result<String, PackError> {
+	system_word("/proc/sys/kernel/random/boot_id")
 }
 
 /// What the system says of itself; empty where it has no such file.

@@ -8,7 +8,6 @@ use std::fs;
 use std::io::ErrorKind;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use fathom_sink::{entries, write_new};
 use rayon::prelude::*;
@@ -16,7 +15,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{At, PackError};
-use crate::pack::{Whole, survey_images, threads};
+use crate::pack::{Whole, survey_images, threads, unique};
 use crate::progress::Progress;
 use crate::recover::Recovered;
 use crate::run::{Image, Run};
@@ -153,7 +152,7 @@ pub const SHARES: &str = "tables.shares.";
 impl Folder {
 	/// Made anew, by who has the run's lock.
 	pub fn make(run: &Path, plan: &Plan) -> Result<Folder, PackError> {
-		let folder = Folder(run.join(format!("{SHARES}{}", unique())));
+		let folder = Folder(run.join(unique(SHARES)?));
 		fs::create_dir(&folder.0).at(&folder.0)?;
 		save(plan, &folder.0.join("plan"))?;
 		Ok(folder)
@@ -201,7 +200,7 @@ pub fn share(folder: &Path, step: Step, number: usize, jobs: usize) -> Result<()
 		Step::Survey => {
 			let images = plan.surveyed(number);
 			let surveyed: Vec<Survey> = survey_images(&run, &plan, images)?;
-			let staging = folder.join(unique());
+			let staging = folder.join(unique("")?);
 			save(&surveyed, &staging)?;
 			let place = folder.join(format!("{}.{number}", step.name()));
 			fs::rename(&staging, &place).at(&place)
@@ -212,7 +211,7 @@ pub fn share(folder: &Path, step: Step, number: usize, jobs: usize) -> Result<()
 
 fn write_share(folder: &Path, run: &Run, plan: &Plan, number: usize) -> Result<(), PackError> {
 	let whole = Whole::new(run, surveys(folder, run, plan.shares)?)?;
-	let staging = folder.join(unique());
+	let staging = folder.join(unique("")?);
 	make_folders(&staging)?;
 	let progress = Progress::new(false);
 	let writer = whole.writer(plan, &staging, &progress);
@@ -252,12 +251,6 @@ fn surveys(folder: &Path, run: &Run, shares: usize) -> Result<Vec<(Image, Survey
 		return Err(PackError::Data { path: folder.to_owned(), reason });
 	}
 	Ok(run.images.iter().cloned().zip(merged).collect())
-}
-
-/// A name that no other process takes, on any node.
-fn unique() -> String {
-	let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-	format!("{}-{:x}", std::process::id(), now.as_nanos())
 }
 
 fn save<T: Serialize>(value: &T, path: &Path) -> Result<(), PackError> {

@@ -1,10 +1,12 @@
 //! Files written in a run directory, which others may have prepared: never through a link that lies there.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use rustix::fs::OFlags;
 
@@ -77,12 +79,28 @@ fn staging_of(path: &Path) -> PathBuf {
 fn create_held(path: &Path) -> io::Result<File> {
 	loop {
 		let file = create_new(path)?;
-		let _ = file.try_lock();
-		let named = fs::metadata(path).if_there()?.map(|facts| facts.ino());
-		if named == Some(file.metadata()?.ino()) {
+		hold(&file);
+		if bears(path, &file)? {
 			return Ok(file); // else it was removed before it was locked
 		}
 	}
+}
+
+/// Locks a file that a remover has for a moment. Who has it for longer means harm, and is not waited for.
+fn hold(file: &File) {
+	for _ in 0..100 {
+		match file.try_lock() {
+			Err(TryLockError::WouldBlock) => thread::sleep(Duration::from_millis(10)),
+			_ => return,
+		}
+	}
+}
+
+/// Is this name the open file's still?
+fn bears(path: &Path, file: &File) -> io::Result<bool> {
+	let facts = fs::symlink_metadata(path).if_there()?;
+	let file = file.metadata()?;
+	Ok(facts.is_some_and(|facts| facts.dev() == file.dev() && facts.ino() == file.ino()))
 }
 
 /// Removes what processes that were killed in `replace` left in this directory. What cannot be is no harm: no reader takes
@@ -94,12 +112,21 @@ pub fn remove_abandoned(folder: &Path) -> io::Result<()> {
 		let staged = name.strip_suffix(STAGING).and_then(|name| name.rsplit_once('.'));
 		if staged.is_some_and(|(_, number)| digits(number))
 			&& fs::symlink_metadata(&path).is_ok_and(|facts| facts.is_file())
-			&& File::open(&path).is_ok_and(|file| file.try_lock().is_ok())
 		{
-			let _ = fs::remove_file(&path);
+			remove_unheld(&path);
 		}
 	}
 	Ok(())
+}
+
+/// It is locked until it is gone: a writer that has just made it then makes another.
+fn remove_unheld(path: &Path) {
+	if let Ok(file) = File::open(path)
+		&& file.try_lock().is_ok()
+		&& bears(path, &file).is_ok_and(|same| same)
+	{
+		let _ = fs::remove_file(path);
+	}
 }
 
 /// The same of bytes that are there.
@@ -163,7 +190,6 @@ pub fn open_or_create(path: &Path) -> io::Result<File> {
 #[cfg(test)]
 mod tests {
 	use super::*;
-	use std::thread;
 
 	#[test]
 	fn only_what_is_not_there_is_absent() {
@@ -214,6 +240,28 @@ mod tests {
 		assert!(written.iter().all(Result::is_ok), "{written:?}");
 		assert!(text.len() == 100 && text.iter().all(|byte| *byte == text[0]));
 		assert_eq!(names, [path]);
+	}
+
+	#[test]
+	fn a_file_that_is_being_made_is_not_removed() {
+		let folder = std::env::temp_dir().join(format!("fathom-remove-{}", std::process::id()));
+		fs::create_dir_all(&folder).unwrap();
+		let staging = folder.join("file.1.tmp");
+		let write = || {
+			(0..20_000).try_for_each(|_| {
+				let _held = create_held(&staging)?;
+				fs::rename(&staging, folder.join("file"))
+			})
+		};
+		let written = thread::scope(|scope| {
+			let writer = scope.spawn(write);
+			while !writer.is_finished() {
+				remove_unheld(&staging);
+			}
+			writer.join().unwrap()
+		});
+		fs::remove_dir_all(&folder).unwrap();
+		assert!(written.is_ok(), "{written:?}");
 	}
 
 	#[test]

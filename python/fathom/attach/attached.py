@@ -56,13 +56,14 @@ def note(run: Path, targets: Sequence[target.Target]) -> None:
         {"pid": one.pid, "started": one.started, "rank": one.rank, "attached_ns": time.time_ns()}
         for one in targets
     ]
-    manifest.write(_file(run), {"processes": _noted(run) + processes})
     job: manifest.Manifest = {
         "program": first.program,
         "command": list(first.command),
         "directory": first.directory,
     }
-    manifest.add(run, job | manifest.attached(run))
+    with manifest.changing(run) as content:
+        manifest.write(_file(run), {"processes": _noted(run) + processes})
+        content.update(job | manifest.attached(run))
 
 
 def _file(run: Path) -> Path:
@@ -119,18 +120,19 @@ def is_closed(run: Path) -> bool:
 
 def detached(run: Path, pids: Sequence[int]) -> None:
     """Says that these are not recorded any more; closes the run on this node when none is."""
-    noted = _noted(run)
-    for one in noted:
-        if one["pid"] in pids:
-            one.setdefault("detached_ns", time.time_ns())
-    over = not _living(run, noted)
-    now = time.time_ns()
-    if is_here(run):
-        closed = {"closed_ns": now} if over else {}
-        manifest.write(_file(run), {"processes": noted, **closed})
-        manifest.add(run, manifest.attached(run))
-    elif over:
-        manifest.add(run, {"end_ns": now})
+    with manifest.changing(run) as content:
+        noted = _noted(run)
+        for one in noted:
+            if one["pid"] in pids:
+                one.setdefault("detached_ns", time.time_ns())
+        over = not _living(run, noted)
+        now = time.time_ns()
+        if is_here(run):
+            closed = {"closed_ns": now} if over else {}
+            manifest.write(_file(run), {"processes": noted, **closed})
+            content.update(manifest.attached(run))
+        elif over:
+            content["end_ns"] = now
     if over:
         _clear(run)
 

@@ -17,12 +17,11 @@ examples:
 """
 
 import argparse
-import shutil
 import subprocess
 from pathlib import Path
 
 from fathom.cli.arguments import add_run, positive
-from fathom.errors import DamagedRun, FathomError, UsageError
+from fathom.errors import FathomError, UsageError
 from fathom.run import manifest, paths, rings
 from fathom.run.directory import engine, resolve, to_make
 from fathom.run.where import FORMS
@@ -147,11 +146,5 @@ def _joined(arguments: argparse.Namespace) -> Path:
         engine("join", *map(str, parts))
         return parts[0]
     into = to_make(arguments.output)
-    existed = into.exists()
-    try:
-        engine("join", str(into), *map(str, parts))
-    except DamagedRun:
-        if not existed:
-            shutil.rmtree(into, ignore_errors=True)  # the parts before the one that is refused
-        raise
+    engine("join", str(into), *map(str, parts))
     return into.resolve()

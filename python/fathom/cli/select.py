@@ -18,6 +18,7 @@ from pathlib import Path
 
 from fathom.cli.arguments import add_run
 from fathom.errors import RunError, UsageError
+from fathom.files import boot_id
 from fathom.run import control, live, manifest
 from fathom.run.directory import resolve
 from fathom.run.filter import (
@@ -107,7 +108,7 @@ def _check_layers(text: str, configuration: Configuration) -> None:
 
 def _say_others(directory: Path) -> int:
     """Other nodes have pages of their own."""
-    this_node = (socket.gethostname(), manifest.boot_id())
+    this_node = (socket.gethostname(), boot_id())
     others = [
         str(node.get("host"))
         for node in manifest.nodes(directory)

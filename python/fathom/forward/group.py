@@ -4,6 +4,7 @@ The folder is the caller's alone (0700). `servers.json` is written once all of t
 """
 
 import contextlib
+import fcntl
 import json
 import os
 import secrets
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from fathom.errors import FathomError, RunError, UsageError
+from fathom.files import replace_text
 from fathom.forward import hosts
 from fathom.forward.settings import Server, mounts
 from fathom.run import paths
@@ -80,13 +82,23 @@ class Group:
 
     def up(self, wanted: list[Server], record: Path | None, start: str) -> list[Started]:
         """Starts them; all listen, or none is left."""
-        if self.file.exists():
-            raise UsageError(
-                f"{self.folder}: servers were started there; fathom forward down first"
-            )
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.folder.chmod(0o700)
-        self._make_token()
+        with open(self.token, "a", encoding="ascii", opener=_private) as token:
+            try:
+                fcntl.flock(token, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise UsageError(f"{self.folder}: servers are being started there") from None
+            if self.file.exists():
+                raise UsageError(
+                    f"{self.folder}: servers were started there; fathom forward down first"
+                )
+            token.truncate(0)
+            token.write(secrets.token_hex(32) + "\n")
+            token.flush()
+            return self._up(wanted, record, start)
+
+    def _up(self, wanted: list[Server], record: Path | None, start: str) -> list[Started]:
         sockets = Path(tempfile.mkdtemp(prefix="fathom-fwd."))
         starting: list[tuple[Server, subprocess.Popen[str], list[str]]] = []
         try:
@@ -103,13 +115,8 @@ class Group:
             shutil.rmtree(sockets, ignore_errors=True)
             raise
         state = {"sockets": str(sockets), "servers": [asdict(one) for one in started]}
-        self.file.write_text(json.dumps(state, indent=1) + "\n", encoding="utf-8")
+        replace_text(self.file, json.dumps(state, indent=1) + "\n")
         return started
-
-    def _make_token(self) -> None:
-        descriptor = os.open(self.token, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "w") as file:
-            file.write(secrets.token_hex(32) + "\n")
 
     def _begin(
         self, server: Server, options: list[str], record: Path | None, start: str
@@ -243,6 +250,10 @@ class Group:
                 f"killed after {patience:g} s: what it had accepted and not written is lost"
             )
         return "; ".join(line.removeprefix("fathom-engine: ") for line in lines)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def _environment() -> dict[str, str]:

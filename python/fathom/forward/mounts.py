@@ -8,11 +8,12 @@ import signal
 import subprocess
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from fathom.errors import FathomError, RunError, UsageError
+from fathom.files import alone, replace_text
 from fathom.forward.group import Group, Started, began, is_alive
 from fathom.run import paths
 
@@ -47,9 +48,11 @@ def mounted(group: Group) -> list[Mount]:
     return [Mount(**entry) for entry in entries]
 
 
-def _keep(group: Group, mounts: list[Mount]) -> None:
-    text = json.dumps([asdict(one) for one in mounts], indent=1) + "\n"
-    _file(group).write_text(text, encoding="utf-8")
+def change(group: Group, changed: Callable[[list[Mount]], list[Mount]]) -> None:
+    """Of all nodes: others that mount or unmount at once wait."""
+    with alone(group.file):
+        mounts = changed(mounted(group))
+        replace_text(_file(group), json.dumps([asdict(one) for one in mounts], indent=1) + "\n")
 
 
 def _server(group: Group, name: str, node: str) -> Started:
@@ -84,7 +87,7 @@ def mount(group: Group, directory: Path, name: str, durability: str) -> Mount:
         )  # fmt: skip
     _wait(process, at, log)
     mounted_here = Mount(str(at), one.name, process.pid, began(process.pid) or 0, str(log))
-    _keep(group, [*mounted(group), mounted_here])
+    change(group, lambda mounts: [*mounts, mounted_here])
     return mounted_here
 
 
@@ -140,7 +143,7 @@ def unmount(group: Group, directory: Path) -> str:
     why = _detach(one.directory)
     if why and is_alive(one.pid, one.since):
         raise FathomError(f"{directory}: {why}")
-    _keep(group, [other for other in mounts if other != one])
+    change(group, lambda mounts: [other for other in mounts if other != one])
     return (
         ""
         if _ended(one, time.monotonic() + END)

@@ -8,9 +8,8 @@ import tempfile
 from pathlib import Path
 
 from fathom.errors import FathomError
-from fathom.files import replace_text
+from fathom.files import boot_id, replace_text
 from fathom.run import paths
-from fathom.run.manifest import boot_id
 
 CALLS = 100_000
 ROUNDS = 3

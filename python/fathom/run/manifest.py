@@ -9,13 +9,13 @@ import pwd
 import shlex
 import socket
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 from fathom.errors import RunError, printable
-from fathom.files import open_to_append, replace_text
+from fathom.files import alone, boot_id, open_to_append, replace_text
 from fathom.run import foreign
 
 if TYPE_CHECKING:
@@ -134,11 +134,6 @@ def keep_change(run: Path, file: str, number: int, **what: str) -> None:
         raise RunError(f"{run / file}: {error.strerror}") from error
 
 
-def boot_id() -> str:
-    """Of this node, since it was started."""
-    return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-
-
 def own_node(run: Path) -> Path:
     """Where this node's part of the run lies."""
     return run / "streams" / f"{boot_id()}-{socket.gethostname()}"
@@ -194,19 +189,33 @@ def complete(run: Path, sql: Callable[[str], pa.Table]) -> None:
 
 def add(run: Path, values: Manifest) -> None:
     """Puts these keys into run.json."""
-    write(run / "run.json", read(run) | values)
+    with changing(run) as content:
+        content.update(values)
+
+
+@contextlib.contextmanager
+def changing(run: Path) -> Iterator[Manifest]:
+    """run.json, to be changed in the block; others that change it wait."""
+    path = run / "run.json"
+    with alone(path):
+        content = read(run)
+        yield content
+        write(path, content)
 
 
 def skip(run: Path, names: list[str]) -> None:
     """Says whose lines are not the user's own, as `fathom run --skip` does; it counts when the run is packed."""
-    configuration = read(run).get("configuration", {})
-    add(run, {"configuration": configuration | {"skip": names}})
+    _configure(run, "skip", names)
 
 
 def keep_calls(run: Path, reasons: str) -> None:
     """Says for which reasons calls are kept, as `fathom run --keep-calls-if` does."""
-    configuration = read(run).get("configuration", {})
-    add(run, {"configuration": configuration | {"keep_calls_if": reasons}})
+    _configure(run, "keep_calls_if", reasons)
+
+
+def _configure(run: Path, key: str, value: Any) -> None:
+    with changing(run) as content:
+        content["configuration"] = content.get("configuration", {}) | {key: value}
 
 
 def write(path: Path, content: Manifest) -> None:

@@ -2,15 +2,15 @@
 next that needs one."""
 
 import contextlib
-import fcntl
 import os
 import shutil
-import stat
 import tempfile
 import weakref
 from functools import cache
 from itertools import count
 from pathlib import Path
+
+from fathom.files import locked_folder
 
 PREFIX = "fathom-scratch-"
 _numbers = count()
@@ -41,31 +41,15 @@ def _made(place: Path) -> tuple[Path, int]:
     """The folder and its lock."""
     while True:
         path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))
-        lock = _locked(path)
+        lock = locked_folder(path)
         if lock is not None:
             return path, lock  # else somebody swept it in between
-
-
-def _locked(path: Path) -> int | None:
-    """A lock on a folder of one's own that nobody else has."""
-    descriptor = None
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        facts = os.fstat(descriptor)
-        if facts.st_uid == os.geteuid() and facts.st_nlink and stat.S_IMODE(facts.st_mode) == 0o700:
-            return descriptor
-    except OSError:
-        pass
-    if descriptor is not None:
-        os.close(descriptor)
-    return None
 
 
 def _sweep(place: Path) -> None:
     """Removes those whose process has ended."""
     for path in place.glob(f"{PREFIX}*"):
-        lock = _locked(path)
+        lock = locked_folder(path)
         if lock is not None:
             _end(path, lock, os.getpid())
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import TracebackType
 
 from fathom.errors import FathomError
-from fathom.run.manifest import boot_id
+from fathom.files import boot_id
 from fathom.run.store import Run
 
 POWERCAP = Path("/sys/class/powercap")

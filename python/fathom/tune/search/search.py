@@ -1,15 +1,13 @@
 """A search from its first trial to its verdict, in NAME.tune; begun, or gone on with, by the same call."""
 
-import fcntl
-import os
 import shutil
-from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from fathom.errors import FathomError, UsageError
+from fathom.files import alone_in
 from fathom.run.store import Run, open_run
 from fathom.text import numbers
 from fathom.tune.search import default_space, limits, remedy
@@ -36,28 +34,14 @@ LONGER = ("trials", "seconds")
 PATIENCE, LEAST = 5, 10.0
 
 
-@contextmanager
-def _alone(folder: Path, say: Say) -> Iterator[int]:
-    """Nothing else of this search runs, neither a command nor a trial that a killed one left; its descriptor."""
-    handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            say(f"waiting: {folder.name} is searched, or a trial of it still runs")
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield handle
-    finally:
-        os.close(handle)
-
-
 def search(folder: Path, options: Options, say: Say, store: Path | None = None) -> Result:
     """Runs what is left of a search. `store`: the pattern store that a new one asks; None: the user's."""
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:
         raise FathomError(f"tune: {folder}: {error.strerror}") from error
-    with _alone(folder, say) as lock:
+    line = f"waiting: {folder.name} is searched, or a trial of it still runs"
+    with alone_in(folder, lambda: say(line)) as lock:
         try:
             one = Search(folder, options, lock, say, store)
         except remedy.Refused:

@@ -11,7 +11,7 @@ from typing import Any
 
 from fathom.catalog.knobs import Knob
 from fathom.errors import FathomError, RunError
-from fathom.files import replace_text
+from fathom.files import alone, replace_text
 from fathom.run import paths, programs
 from fathom.run.store import open_run
 from fathom.text.quoting import toml
@@ -42,10 +42,14 @@ class StoredVerdicts:
     def __init__(self) -> None:
         home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
         self.path = Path(home, "fathom", "knobs.json")
+        self.data = self._read()
+
+    def _read(self) -> dict[str, dict[str, Any]]:
         try:
-            self.data: dict[str, dict[str, Any]] = json.loads(self.path.read_text(encoding="utf-8"))
+            data: dict[str, dict[str, Any]] = json.loads(self.path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
-            self.data = {}
+            data = {}
+        return data
 
     def of(self, knob: Knob, stack: Stack) -> Verdict | None:
         entry = self.data.get(stack.fingerprint, {}).get(knob.key)
@@ -55,9 +59,11 @@ class StoredVerdicts:
         return Verdict(**{**entry, **pairs})
 
     def keep(self, stack: Stack, verdict: Verdict) -> None:
-        self.data.setdefault(stack.fingerprint, {})[verdict.knob] = asdict(verdict)
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        replace_text(self.path, json.dumps(self.data, indent=1))
+        with alone(self.path):
+            self.data = self._read()  # others prove, too
+            self.data.setdefault(stack.fingerprint, {})[verdict.knob] = asdict(verdict)
+            replace_text(self.path, json.dumps(self.data, indent=1))
 
 
 def provable(knob: Knob) -> list[Stack]:

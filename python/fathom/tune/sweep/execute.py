@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fathom.errors import FathomError, UsageError
-from fathom.files import replace_text
+from fathom.files import alone_in, replace_text
 from fathom.run import paths, programs
 from fathom.tune.sweep.plan import Plan, Point, Program
 
@@ -75,7 +75,13 @@ class Study:
         return all(program.run in self.done for program in point.programs)
 
     def run(self, again: bool) -> None:
-        """Every point that is not done; `again`: those too of which a program failed."""
+        """Every point that is not done, by one command at a time; `again`: those too of which a program failed."""
+        line = f"waiting: {self.plan.folder.name} is run by another command"
+        with alone_in(self.plan.folder, lambda: self.say(line)):
+            self.done = self._read()
+            self._run(again)
+
+    def _run(self, again: bool) -> None:
         points = list(self.plan.points())
         for number, point in enumerate(points, 1):
             failed = [
