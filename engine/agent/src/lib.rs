@@ -1,23 +1,8 @@
 //! What runs once per node beside the traced processes: samples of the system, tails of processes that died,
 //! the node's streams sent to another host. `docs/agent.md`.
 
-/// A line for who reads standard error. Where it cannot be written, that stops nothing.
-macro_rules! warn {
-	($($words:tt)*) => {{
-		use std::io::Write as _;
-		let line = format!($($words)*) + "\n"; // written at once, whoever else writes
-		let _ = std::io::stderr().write_all(line.as_bytes());
-	}};
-}
-
-/// The same on standard output, for who started us.
-macro_rules! say {
-	($($words:tt)*) => {{
-		use std::io::Write as _;
-		let line = format!($($words)*) + "\n"; // written at once, whoever else writes
-		let _ = std::io::stdout().write_all(line.as_bytes());
-	}};
-}
+#[macro_use(say, warn)]
+extern crate fathom_stream;
 
 mod agent;
 mod collect;

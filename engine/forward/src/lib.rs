@@ -1,14 +1,8 @@
 //! The forwarding server: many clients' I/O, done on one directory. docs/forwarding.md says what is promised,
 //! docs/forwarding-protocol.md how it is asked for.
 
-/// A line for who reads standard error. Where it cannot be written, that stops nothing.
-macro_rules! warn {
-	($($words:tt)*) => {{
-		use std::io::Write as _;
-		let line = format!($($words)*) + "\n"; // written at once, whoever else writes
-		let _ = std::io::stderr().write_all(line.as_bytes());
-	}};
-}
+#[macro_use(warn)]
+extern crate fathom_stream;
 
 mod accesses;
 mod answers;

@@ -1,13 +1,7 @@
 //! From a run's streams to its tables: `docs/stream-format.md` in, `docs/tables.md` out.
 
-/// A line for who reads standard error. Where it cannot be written, that stops nothing.
-macro_rules! warn {
-	($($words:tt)*) => {{
-		use std::io::Write as _;
-		let line = format!($($words)*) + "\n"; // written at once, whoever else writes
-		let _ = std::io::stderr().write_all(line.as_bytes());
-	}};
-}
+#[macro_use(warn)]
+extern crate fathom_stream;
 
 mod alive;
 mod bench;

@@ -3,6 +3,24 @@
 //! Everything here takes bytes and returns what was good in them and what was not. No input panics, and a
 //! chunk whose checksum does not fit gives no row.
 
+/// A line for who reads standard error. Where it cannot be written, that stops nothing.
+#[macro_export]
+macro_rules! warn {
+	($($words:tt)*) => {{
+		use std::io::Write as _;
+		let _ = writeln!(std::io::stderr(), $($words)*);
+	}};
+}
+
+/// The same on standard output, for who started us.
+#[macro_export]
+macro_rules! say {
+	($($words:tt)*) => {{
+		use std::io::Write as _;
+		let _ = writeln!(std::io::stdout(), $($words)*);
+	}};
+}
+
 mod bytes;
 mod chunk;
 mod error;
