@@ -68,13 +68,23 @@ def run_of(folder: Path, calls: list[dict[str, Any]]) -> Any:
             runs=[{"duration": RUN, "ranks": 3}],
             calls=calls,
             counters=counters_of(calls),
-            processes=[{"process": p, "rank": p + 10} for p in range(3)],
+            processes=[
+                {"process": p, "rank": p + 10, "exe": exe, "command": words}
+                for p, (exe, words) in enumerate(RAN)
+            ],
             files=files(*NAMES),
             sites=[site | {"site": n, "line": n} for n in range(3)],
         )
     )
 
 
+#: Programs with their words, and the names that people know them by.
+RAN = [
+    ("/bin/sort", ["sort", "/d"]),
+    ("/opt/python3.11", ["python", "/a/b.py"]),
+    ("/bin/sort", ["x"]),
+]
+PROGRAMS = ["sort", "python3.11 b.py", "sort"]
 GROUPS = {0: "out.*.h5", 1: "out.*.h5", 2: "out.*.athdf", 3: "out.*"}
 ASKED = [0, 1, 5, 4096, 2**30 - 1, 2**30, 2**63 - 1, -1]
 SUFFIXES = {0: "*.h5", 1: "*.h5", 2: "*.athdf", 3: None}
@@ -91,6 +101,7 @@ def key_of(key: str, call: dict[str, Any], by_id: dict[int, Any]) -> tuple[Any, 
         "layer": (call["layer"],),
         "operation": (call["kind"],),
         "rank": (call["process"] + 10, call["process"]),
+        "program": (PROGRAMS[call["process"]],),
         "file": (f"/d/{NAMES[call['file']]}",),
         "group": (GROUPS[call["file"]],),
         "suffix": (SUFFIXES[call["file"]],),
