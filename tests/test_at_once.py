@@ -48,6 +48,17 @@ def rank(run: Path, *before: str) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("error", ["ENOSYS", "ENOLCK", "EOPNOTSUPP"])
+def test_where_there_are_no_locks_files_are_written(tmp_path: Path, error: str) -> None:
+    """As on Lustre that is mounted without flock."""
+    needs.require(["strace"])
+    without = [*NO_LOCKS[:-1], f"inject=flock:error={error}"]
+    write = f"from pathlib import Path; from fathom.files import *; replace_text(Path({str(tmp_path / 'f')!r}), 'x')"
+    scratch = "; from fathom.run.scratch import Scratch; Scratch().remove()"
+    subprocess.run([*without, sys.executable, "-c", write + scratch], check=True, timeout=60)
+    assert [path.name for path in tmp_path.iterdir()] == ["f"]
+
+
 def test_containers_of_one_name_start_one_run(tmp_path: Path) -> None:
     """Each has pid 1, and the other is at work on run.json."""
     needs.require(["namespaces"])

@@ -13,8 +13,7 @@ from functools import cache
 from pathlib import Path
 
 DAY = 86400  # seconds
-
-
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 #: How the folders begin in which files are written before they are moved to their names.
 ASIDE = ".writing-"
 #: Longest wait for a lock. Who has it for longer means harm, and is not waited for.
@@ -26,7 +25,7 @@ def replacing(path: Path, folder: bool = False) -> Iterator[Path]:
     """A name to write to, an empty directory if `folder`. At the end it is moved to `path`, so that a reader sees a
     whole file or the one before, after a power cut too; after an error it is removed. No other node, process or thread
     has this name. Errors: OSError, also those that a file system reports only when data reach its disk."""
-    place, lock = _aside(path.parent)
+    place, lock = guarded_folder(path.parent, f"{ASIDE}{boot_id()}-")
     partial = place / path.name
     try:
         if folder:
@@ -39,13 +38,21 @@ def replacing(path: Path, folder: bool = False) -> Iterator[Path]:
         os.close(lock)
 
 
-def _aside(parent: Path) -> tuple[Path, int]:
-    """A folder there that is locked while it is written to, and says on which node; its lock."""
+def guarded_folder(parent: Path, prefix: str) -> tuple[Path, int]:
+    """A new folder that `locked_folder` gives to nobody while the descriptor is open. Where a file system has no locks
+    it gives none. Errors: OSError."""
     while True:
-        place = Path(tempfile.mkdtemp(prefix=f"{ASIDE}{boot_id()}-", dir=parent))
-        lock = locked_folder(place)
-        if lock is not None:
-            return place, lock  # else somebody took it for one that was left
+        place = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+        with contextlib.suppress(FileNotFoundError):
+            descriptor = os.open(place, FOLDER)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                is_own = place.exists()  # else somebody took it for one that was left
+            except OSError as error:
+                is_own = not isinstance(error, BlockingIOError)
+            if is_own:
+                return place, descriptor
+            os.close(descriptor)
 
 
 @cache
@@ -58,7 +65,7 @@ def locked_folder(path: Path) -> int | None:
     """A lock on a folder of one's own; None: somebody has it, or it is another's or gone."""
     descriptor = None
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        descriptor = os.open(path, FOLDER)
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         facts = os.fstat(descriptor)
         if facts.st_uid == os.geteuid() and facts.st_nlink and stat.S_IMODE(facts.st_mode) == 0o700:

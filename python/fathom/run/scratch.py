@@ -10,7 +10,7 @@ from functools import cache
 from itertools import count
 from pathlib import Path
 
-from fathom.files import locked_folder
+from fathom.files import guarded_folder, locked_folder
 
 PREFIX = "fathom-scratch-"
 _numbers = count()
@@ -23,7 +23,7 @@ class Scratch:
         """Makes it. Errors: OSError."""
         place = Path(tempfile.gettempdir())
         _sweep(place)
-        self.path, lock = _made(place)
+        self.path, lock = guarded_folder(place, PREFIX)
         self.remove = weakref.finalize(self, _end, self.path, lock, os.getpid())
 
 
@@ -35,15 +35,6 @@ def spill() -> Path:
 @cache
 def _of_process(_: int) -> Scratch:
     return Scratch()
-
-
-def _made(place: Path) -> tuple[Path, int]:
-    """The folder and its lock."""
-    while True:
-        path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))
-        lock = locked_folder(path)
-        if lock is not None:
-            return path, lock  # else somebody swept it in between
 
 
 def _sweep(place: Path) -> None:
