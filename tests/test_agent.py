@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from fathom.run.paths import engine
 from harness import needs, paths, runner, tables
+from harness.running import agents
 
 WRITES = paths.PROGRAMS / "programs" / "writes"
 MPIS = ("mpich", "ompio")
@@ -41,19 +42,6 @@ def finish(process: Any) -> tuple[int, str, str]:
 
 def parallel(name: str, mpi: str) -> Path:
     return paths.PROGRAMS / "programs" / "mpi" / f"{name}_{needs.MPI[mpi]}"
-
-
-def agents(run: Path) -> list[int]:
-    """Pids of the agents of this run."""
-    agent_pids = []
-    for entry in Path("/proc").iterdir():
-        try:
-            words = (entry / "cmdline").read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if entry.name.isdigit() and words[1:3] == [b"agent", os.fsencode(run)]:
-            agent_pids.append(int(entry.name))
-    return agent_pids
 
 
 def wait_until(what: str, holds: Any, seconds: float = 60) -> None:

@@ -20,6 +20,7 @@ from fathom.forward.group import Group
 from fathom.run import manifest
 from harness import faults, needs, paths, readers
 from harness.readers import ENGINE
+from harness.running import running
 from test_agent import wait_until
 
 #: A container: the first process in it has pid 1.
@@ -238,16 +239,8 @@ def test_servers_are_started_once(tmp_path: Path) -> None:
     finally:
         down = [*up[:4], "down", "--patience", "2"]
         subprocess.run(down, cwd=tmp_path, check=False, capture_output=True)
-    left = [one for one in Path("/proc").iterdir() if one.name.isdigit() and _serves(one, tmp_path)]
-    assert not left
-
-
-def _serves(process: Path, place: Path) -> bool:
-    try:
-        words = (process / "cmdline").read_bytes()
-    except OSError:
-        return False
-    return b"\0forward\0" + os.fsencode(place) in words
+    below = b"\0forward\0" + os.fsencode(tmp_path)
+    assert not [pid for pid, words in running() if below in b"\0".join(words)]
 
 
 PLAN = """

@@ -20,6 +20,7 @@ import pytest
 from fathom.analysis import findings
 from fathom.analysis.sentence import sentence
 from harness import invariants, needs, paths, runner, tables
+from harness.running import running
 
 RANKS = 3
 MPIS = ("mpich", "ompio")
@@ -38,16 +39,7 @@ def until(what: str, holds: Callable[[], object], seconds: float = 60) -> None:
 
 def processes(word: Path) -> list[int]:
     """Pids of all whose command line has this word, or has it for a run."""
-    pids = []
-    for entry in Path("/proc").iterdir():
-        try:
-            words = (entry / "cmdline").read_bytes().split(b"\0") if entry.name.isdigit() else []
-            state = (entry / "stat").read_text().rpartition(")")[2].split()[0] if words else "Z"
-        except OSError:
-            continue
-        if os.fsencode(word) in words and state not in "ZX":
-            pids.append(int(entry.name))
-    return pids
+    return [pid for pid, words in running() if os.fsencode(word) in words]
 
 
 def children(pid: int) -> list[int]:

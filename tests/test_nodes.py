@@ -16,7 +16,9 @@ from typing import Any
 
 import pytest
 from harness import invariants, needs, nodes, paths, readers, tables
-from test_agent import agents, parallel, start_waiting, wait_until
+from harness.nodes import contents
+from harness.running import agents
+from test_agent import parallel, start_waiting, wait_until
 
 MPIS = {"mpich": "pmi2", "ompio": "pmix"}
 WRITES = paths.PROGRAMS / "programs" / "writes"
@@ -185,11 +187,6 @@ def collector(run: Path, *words: object) -> Iterator[tuple[str, Any]]:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-
-
-def contents(run: Path) -> dict[str, bytes]:
-    files = (path for path in run.glob("streams/*/*") if path.name not in ("collected", "run.json"))
-    return {str(path.relative_to(run)): path.read_bytes() for path in files}
 
 
 @pytest.mark.parametrize("mpi", MPIS)

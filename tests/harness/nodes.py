@@ -192,3 +192,11 @@ def slurm(at: Path, hosts: list[str], settings: str = "") -> Iterator[Slurm]:
         yield cluster
     finally:
         cluster.stop()
+
+
+def contents(part: Path) -> dict[str, bytes]:
+    """What nodes send to a collector, but for run.json, which is the run's."""
+    files = (
+        path for path in part.glob("streams/*/*") if path.name not in ("collected", "run.json")
+    )
+    return {str(path.relative_to(part)): path.read_bytes() for path in files}

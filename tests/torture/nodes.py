@@ -10,7 +10,9 @@ import time
 from pathlib import Path
 
 from harness import nodes, paths, tables
+from harness.nodes import contents
 from harness.readers import ENGINE, WRITES
+from harness.running import agents
 
 from torture.part import Part
 
@@ -21,14 +23,6 @@ STEP = {"SLURM_PROCID": "0", "SLURM_JOB_ID": "7", "SLURM_STEP_ID": "3"}
 WHOLE = "state=whole"
 #: Seconds, on a busy machine.
 LONGEST = 120
-
-
-def contents(part: Path) -> dict[str, bytes]:
-    """What nodes send, but for run.json, which is the run's."""
-    files = (
-        path for path in part.glob("streams/*/*") if path.name not in ("collected", "run.json")
-    )
-    return {str(path.relative_to(part)): path.read_bytes() for path in files}
 
 
 class Collector:
@@ -77,20 +71,9 @@ class Sender:
         quiet = subprocess.DEVNULL
         return subprocess.Popen(command, env=env, stdin=quiet, stdout=quiet, stderr=quiet)
 
-    def agents(self) -> list[int]:
-        pids = []
-        for entry in Path("/proc").iterdir():
-            try:
-                words = (entry / "cmdline").read_bytes().split(b"\0")
-            except OSError:
-                continue
-            if words[1:2] == [b"agent"] and os.fsencode(self.ring) in words:
-                pids.append(int(entry.name))
-        return pids
-
     def cut(self) -> int:
         """Kills its agent, if it has one."""
-        pids = self.agents()
+        pids = agents(self.ring)
         for pid in pids:
             os.kill(pid, 9)
         self.was_cut |= bool(pids)
@@ -99,7 +82,7 @@ class Sender:
     def end(self) -> None:
         self.program.wait(LONGEST)
         until = time.monotonic() + LONGEST
-        while self.agents():
+        while agents(self.ring):
             assert time.monotonic() < until, f"the agent of {self.node.name} does not end"
             time.sleep(0.05)
 

@@ -68,6 +68,11 @@ class Share:
     kernel: dict[str, float] = field(default_factory=dict)
     in_turn: int = 1  # how many that did I/O ran one after another
 
+    @property
+    def is_chain(self) -> bool:
+        """Several processes, which no rank stands for."""
+        return self.in_turn > 1 and self.rank is None
+
 
 @dataclass(frozen=True)
 class Bar:
@@ -112,7 +117,7 @@ class Account:
 
     @cached_property
     def _has_chains(self) -> bool:
-        """Did processes with I/O run one after another?"""
+        """Did processes run one after another?"""
         rows = self.run.sql("select count(*) > count(distinct chain) as some from chains()")
         return bool(rows["some"][0].as_py())
 

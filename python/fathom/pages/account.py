@@ -69,7 +69,7 @@ def who(share: Share) -> str:
     """`rank 3`; of several without ranks that ran one after another how many: `60 in turn`."""
     if share.rank is not None:
         return f"rank {share.rank}"
-    return f"{share.in_turn:,} in turn" if share.in_turn > 1 else f"process {share.process}"
+    return f"{share.in_turn:,} in turn" if share.is_chain else f"process {share.process}"
 
 
 def paint(bar: Bar, width: int, legends: int | None = None) -> list[str]:
@@ -95,7 +95,7 @@ def paint(bar: Bar, width: int, legends: int | None = None) -> list[str]:
 
 def explained(bar: Bar) -> str:
     """The word of the picture that needs it most: that there are chains, else the cause with the most time."""
-    if bar.slowest and bar.slowest.in_turn > 1 and bar.slowest.rank is None:
+    if bar.slowest and bar.slowest.is_chain:
         return "in turn: one after another"
     first = _named(bar)[0]
     return f"{first}: {CAUSES[first]}"

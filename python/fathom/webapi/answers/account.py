@@ -64,11 +64,11 @@ def split_bars(shares: Sequence[Share], run_seconds: float) -> list[dict[str, fl
 
 def _title(which: str, share: Share, shares: dict[str, Share], run_seconds: float) -> str:
     """Above a bar: whose it is, and how much of the run was I/O."""
-    chain = share.in_turn > 1 and share.rank is None
-    whole = f"{share.in_turn:,} processes one after another" if chain else who(share)
-    name = (
-        f"{which} {'chain' if chain else 'process'}, {whole}" if len(shares) > 1 or chain else whole
-    )
+    name = who(share)
+    if share.is_chain:
+        name = f"{which} chain, {share.in_turn:,} processes one after another"
+    elif len(shares) > 1:
+        name = f"{which} process, {name}"
     part = numbers.percent(share.seconds / run_seconds if run_seconds else None)
     kernel = kernel_words(share)
     return (
