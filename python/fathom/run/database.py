@@ -33,7 +33,7 @@ LITTLE, FEWER = 1 << 20, 100_000
 #: Tables that have the run-time's rows beside the program's.
 APART = frozenset(("calls", "counters", "files", "tops"))
 #: Of these of them the run-time's rows can be read too, as `runtime_NAME`.
-RUNTIME = ("counters", "files")
+RUNTIME = ("calls", "counters", "files")
 ALL = "*.parquet"  # files of a table that has several
 #: A table's. Others in the folder are nobody's: a name becomes part of statements.
 NAME = re.compile("[a-z_]+", re.ASCII)
