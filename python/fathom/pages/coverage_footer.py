@@ -126,8 +126,9 @@ def _killed(number: int | None) -> str:
 def _cut(page: Page, signals: list[int]) -> int:
     """How many calls these signals cut off, also on files of the system: of the same calls as the run's own number."""
     sql = (
-        "select count(*) as n from (select process, state from calls union all select process, state from runtime_calls)"
-        " join processes using (process) where state <> 'done' and list_contains($signals, signal)"
+        "with cut as (select process, state from calls union all select process, state from runtime_calls)"
+        " select count(*) as n from cut join processes using (process)"
+        " where state <> 'done' and list_contains($signals, signal)"
     )
     return int(page.source.sql(sql, signals=signals)["n"][0].as_py()) if signals else 0
 
