@@ -32,7 +32,8 @@ moved as (
 ),
 process as (
 	select
-		p.place as path, c.process, list(c.file) as files, any_value(f.filters) as filters, sum(c.seconds) as seconds, sum(c.below) as below,
+		p.place as path, c.process, list(c.file) as files, any_value(f.filters) as filters,
+		max(list_max(regexp_extract_all(f.filters, 'deflate\((\d+)\)', 1)::int[])) as level, sum(c.seconds) as seconds, sum(c.below) as below,
 		sum(c.reading) as reading, sum(o.asked) as asked,
 		sum(c.seconds - o.asked / 1e9 - greatest(0, o.asked - coalesce(m.bytes, 0)) * coalesce(r.per_byte, 0)) as lost
 	from cells as c join own as o using (file, process) join filtered as f using (file) join places() as p on p.file = c.file
@@ -51,9 +52,9 @@ select
 	-- How long it takes to unpack hardly depends on the level.
 	if(
 		arg_max(2 * reading > seconds, seconds),
-		'a quicker filter, or none where the store has room, in a file that is made anew (h5repack). Chunks that are read as a whole',
-		'a quicker filter, a lower level[hdf5:  (H5Pset_deflate 1)][netcdf:  (nc_def_var_deflate 1)], or none where the store has room.'
-			|| ' Chunks that are written as a whole'
+		'a quicker filter (LZF, Zstandard, Blosc), or none where the store has room, in a file that is made anew (h5repack). Chunks that are read as a whole',
+		'a quicker filter (LZF, Zstandard, Blosc), ' || if(max(level) > 1, 'a lower level[hdf5:  (H5Pset_deflate 1)][netcdf:  (nc_def_var_deflate 1)], ', '')
+			|| 'or none where the store has room. Chunks that are written as a whole'
 	) as todo,
 	arg_max(files, seconds) as cell_files,
 	any_value(filters) as filters,
