@@ -113,7 +113,9 @@ def _who(kind: str, who: Sequence[int], programs: Sequence[tuple[str, int]], of:
 
 
 def _programs(programs: Sequence[tuple[str, int]]) -> str:
-    """Those with the most processes, by name."""
+    """Those with the most processes, by name; of a single process the name alone: a 1 would be read as its number."""
+    if [count for _, count in programs] == [1]:
+        return printable(programs[0][0])
     named = [f"{count:,} {printable(name)}" for name, count in programs[:PROGRAMS]]
     others = len(programs) - PROGRAMS
     return _and([*named, f"{others:,} others"] if others > 0 else named)

@@ -16,7 +16,7 @@ from fathom.run.manifest import TOOLS, command_line, imported_by
 from fathom.text import numbers
 from fathom.text.fit import tail
 from fathom.text.quoting import shell
-from fathom.text.tables import printable, wrapped
+from fathom.text.tables import CUT, printable, wrapped
 
 #: Of a terminal that nobody has made larger.
 ROWS = 24
@@ -27,6 +27,7 @@ LABEL = 18  # of a question
 LEAST_PATH = 20  # of a file's name
 EVERYTHING = 6  # lines of what to do, and all else that a finding says
 MARGIN = 11  # left of a finding's words
+SMALL = 0.2  # of what the worst finding wins
 
 
 def _plain(label: str, words: str, width: int, most: int | None = None) -> list[Line]:
@@ -91,6 +92,13 @@ def _finding(finding: Finding, directory: str, detail: int, width: int) -> list[
     return lines + _plain(f"{'do':>{MARGIN - 2}}  ", do, width, detail)
 
 
+def _is_small(finding: Finding, worst: Finding) -> bool:
+    """Next to the worst one. A danger never is."""
+    if finding.lost is None or worst.lost is None:
+        return False
+    return finding.lost < SMALL * worst.lost
+
+
 def _findings(page: Page, room: int, width: int) -> list[Line]:
     """The worst, the first of them in as much detail as there is room for."""
     if page.findings is None:
@@ -102,21 +110,30 @@ def _findings(page: Page, room: int, width: int) -> list[Line]:
     directory = page.manifest.get("directory")
     below = f"{directory}/" if directory else ""
 
-    def laid_out(details: Sequence[int]) -> list[Line]:
-        pairs = zip(worst, details, strict=True)
+    def laid_out(some: Sequence[Finding], details: Sequence[int]) -> list[Line]:
+        pairs = zip(some, details, strict=True)
         return [line for one, detail in pairs for line in _finding(one, below, detail, width)]
 
-    while len(worst) > 1 and len(laid_out([1] * len(worst))) >= room:
+    def detailed(some: Sequence[Finding]) -> list[int]:
+        """How many lines of what to do each gets, the first of them first."""
+        details = [1] * len(some)
+        for detail in range(2, EVERYTHING + 1):
+            for at in range(len(some)):
+                before, details[at] = details[at], detail
+                if len(laid_out(some, details)) >= room:
+                    details[at] = before
+        return details
+
+    def cuts_first() -> bool:
+        """What to do about the worst does not fit, and would if a small one gave up its place."""
+        _, words = laid_out(worst[:1], detailed(worst)[:1])[-1]
+        return words.endswith(CUT) and _is_small(worst[-1], worst[0])
+
+    while len(worst) > 1 and (len(laid_out(worst, [1] * len(worst))) >= room or cuts_first()):
         worst.pop()
-    details = [1] * len(worst)
-    for detail in range(2, EVERYTHING + 1):
-        for at in range(len(worst)):
-            before, details[at] = details[at], detail
-            if len(laid_out(details)) >= room:
-                details[at] = before
     of = len(page.findings.conclusions)
     title = f"What loses time, {len(worst)} of {of:,}" if of > len(worst) else "What loses time"
-    return [(f"{title} (seconds that mending it wins)", ""), *laid_out(details)]
+    return [(f"{title} (seconds that mending it wins)", ""), *laid_out(worst, detailed(worst))]
 
 
 def _first(page: Page) -> tuple[str, ...]:

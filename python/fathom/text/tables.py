@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 # Where prose is wrapped that goes to no terminal.
 PIPE = 120
+#: Ends a line behind which words are lost.
+CUT = " …"
 
 
 def text(value: Any) -> str:
@@ -106,7 +108,7 @@ def wrapped(words: str, room: int, most: int | None = None) -> list[str]:
     """Prose in lines of `room` letters; `most`: of so many lines, the last of which ends in … where words are lost."""
     # A number stays with its unit: textwrap does not break at a no-break space.
     bound = re.sub(r"(?<=\d) (?=\S)", "\u00a0", words)
-    lines = _Wrapper(room, break_on_hyphens=False, max_lines=most, placeholder=" …").wrap(bound)
+    lines = _Wrapper(room, break_on_hyphens=False, max_lines=most, placeholder=CUT).wrap(bound)
     return [line.replace("\u00a0", " ") for line in lines] or [""]
 
 
