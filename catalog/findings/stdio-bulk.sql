@@ -2,22 +2,36 @@
 -- layer:  stdio
 -- limit:  a stream carries a MiB and more in small calls, and large accesses would be faster at the store's cost. Large calls a stream passes
 --   on as they are; its buffer gathers a page
--- says:   {path}: {size:size} by {who} through C streams, {each:size} a call: {seconds:seconds} of the slowest, in large accesses {other:seconds}
--- lost:   the slowest thread's calls, less the same bytes in pieces of which a tenth is latency, at most 16 MiB
+-- says:   {path}: {size:size} by {who} through C streams, {each:size} a call: {seconds:seconds} of the slowest{beside}, in large accesses {other:seconds}
+-- lost:   what the slowest thread's buffer took, and its small calls but for formatting, less the same bytes in pieces of which a tenth is
+--   latency, at most 16 MiB
 -- sure:   0.8
--- fix:    {what} large pieces with {what}() itself, or give the stream a larger buffer: setvbuf(stream, NULL, _IOFBF, {buffer})
+-- fix:    {what} large pieces with {what}() itself, or give the stream a larger buffer before its first call: setvbuf(stream,
+--   malloc({buffer}), _IOFBF, {buffer}) (with NULL in place of malloc glibc keeps its own size)
 -- needs:  counters
 -- causes: library, requests, contention, unexplained, transfer
 -- seen:   Carns et al. 2011 (Darshan); drishti S01 counts the share without its cost
-with thread as (
+with large as (
+	-- Of calls that the buffer passes on a few slow ones do not count: what they waited for is not their size.
+	select file, kind, process, stream, n, bytes, least(time, n * exp(log_time / n)) / 1e9 as seconds, 0 as formatted
+	from accesses() where layer = 'stdio' and bin >= 12
+),
+gathered as (
+	select * from large
+	union all
+	select file, kind, process, stream, n, bytes, pages * page + others, formatted from stream_pages() where pages > 0
+),
+worst as (
+	select file, kind, process, stream, max_by(worst, longest, 8) as worst from accesses() where layer = 'stdio' group by all
+),
+thread as (
 	select
-		p.place as path, a.kind as what, a.process, a.stream, sum(a.n) as n, sum(a.bytes) as bytes,
-		-- Of calls that the buffer does not gather a few slow ones do not count: what they waited for is not their size.
-		sum(if(a.bin < 12, a.time, least(a.time, a.n * exp(a.log_time / a.n)))) / 1e9 as seconds,
-		max(large_piece(s.half)) as piece, max(s.latency) as latency, max(s.per_byte) as per_byte,
-		max_by(a.worst, a.longest, 8) as worst
-	from accesses() as a join places() as p using (file) join store_costs() as s using (file, kind)
-	where a.layer = 'stdio' and a.bytes / a.n < large_piece(s.half)
+		p.place as path, a.kind as what, a.process, a.stream, sum(a.n) as n, sum(a.bytes) as bytes, sum(a.seconds) as seconds,
+		sum(a.formatted) as formatted, max(large_piece(s.half)) as piece, max(s.latency) as latency, max(s.per_byte) as per_byte,
+		flatten(list(w.worst)) as worst
+	from gathered as a join places() as p using (file) join store_costs() as s using (file, kind)
+		left join worst as w on w.file = a.file and w.kind = a.kind and w.process = a.process and w.stream is not distinct from a.stream
+	where a.bytes / a.n < large_piece(s.half)
 	group by p.place, a.kind, a.process, a.stream
 ),
 -- Also where nothing is lost the time is what it took.
@@ -31,6 +45,7 @@ select
 	sum(bytes) as size,
 	sum(bytes) / sum(n) as each,
 	max(seconds) as seconds,
+	if(sum(formatted) > 0, ' without formatting', '') as beside,
 	max_by(other, seconds) as other,
 	(2 ** ceil(log2(max(piece))))::bigint::varchar as buffer,
 	list_slice(flatten(list(worst)), 1, 8) as calls,

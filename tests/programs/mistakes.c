@@ -386,6 +386,31 @@ static void by_large_stream(const char *path)
 	MUST(fclose(stream) == 0);
 }
 
+/* Text of numbers, through this buffer of a MiB, else the stream's own. */
+static void text(const char *path, char *buffer)
+{
+	FILE *stream = fopen(path, "w");
+
+	MUST(stream && (!buffer || setvbuf(stream, buffer, _IOFBF, MIB) == 0));
+	for (int i = 0; i < 16; i++)
+		MUST(fwrite(data, PIECE, 1, stream) == 1);
+	for (int i = 0; i < 200 * KIB; i++)
+		MUST(fprintf(stream, "%.17g\n", i / 7.0) > 0);
+	MUST(fclose(stream) == 0);
+}
+
+static void by_text(const char *path)
+{
+	text(path, NULL);
+}
+
+static void by_buffered_text(const char *path)
+{
+	static char buffer[MIB];
+
+	text(path, buffer);
+}
+
 static void many_files(const char *path)
 {
 	char name[512];
@@ -616,6 +641,8 @@ static const struct {
 	{"whole", whole},
 	{"by-stream", by_stream},
 	{"by-large-stream", by_large_stream},
+	{"by-text", by_text},
+	{"by-buffered-text", by_buffered_text},
 	{"many-files", many_files},
 	{"one-file", one_file},
 	{"turns", turns},

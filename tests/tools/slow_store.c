@@ -95,6 +95,7 @@ static struct {
 	FILE *(*fopen)(const char *, const char *);
 	size_t (*fread)(void *, size_t, size_t, FILE *);
 	size_t (*fwrite)(const void *, size_t, size_t, FILE *);
+	int (*vfprintf)(FILE *, const char *, va_list);
 	int (*fflush)(FILE *);
 	int (*fclose)(FILE *);
 } next;
@@ -204,6 +205,7 @@ __attribute__((constructor)) static void setup(void)
 	next.fopen = find("fopen");
 	next.fread = find("fread");
 	next.fwrite = find("fwrite");
+	next.vfprintf = find("vfprintf");
 	next.fflush = find("fflush");
 	next.fclose = find("fclose");
 	next.open = find("open");
@@ -523,6 +525,25 @@ size_t fwrite(const void *data, size_t size, size_t count, FILE *stream)
 	off_t before = position(stream);
 	size_t done = next.fwrite(data, size, count, stream);
 	streamed(stream, WRITE, before);
+	return done;
+}
+
+int vfprintf(FILE *stream, const char *format, va_list list)
+{
+	setup();
+	off_t before = position(stream);
+	int done = next.vfprintf(stream, format, list);
+	streamed(stream, WRITE, before);
+	return done;
+}
+
+int fprintf(FILE *stream, const char *format, ...)
+{
+	va_list list;
+
+	va_start(list, format);
+	int done = vfprintf(stream, format, list);
+	va_end(list);
 	return done;
 }
 

@@ -277,6 +277,10 @@ storage as (
 asked as (
 	select file, direction(kind, op) as way, sum(bytes)::double as bytes from functions where own and direction(kind, op) is not null group by all
 ),
+-- What a call of a stream takes that neither fills nor empties its buffer; where only sums are known, at most a microsecond.
+made as (
+	select process, kind, file, sum(n * each) / sum(n) as each from stream_pages() where each is not null group by all
+),
 moved as (
 	select file, way, sum(bytes)::double as bytes
 	from storage
@@ -286,14 +290,19 @@ moved as (
 priced as (
 	select
 		s.process, s.layer, s.op, s.kind, s.file, s.enclosing_layer, s.enclosing, s.way, s.rest, s.of_names,
-		greatest(0, s.calls - s.errors) as n,
+		greatest(0, s.calls - s.errors) as calls,
+		s.layer = 'stdio' and s.bytes < 4096 * calls as gathered,
+		-- The buffer of a stream makes one request of many small calls.
+		if(gathered, ceil(s.bytes / 4096), calls) as n,
 		s.bytes::double as bytes,
+		if(gathered, calls * coalesce(t.each, 0), 0) as seen_inside,
+		if(gathered and t.each is null, calls * 1e-6, 0) as most_inside,
 		-- Reads that a library makes to write are asked for by nobody.
 		least(1, case when coalesce(a.bytes, 0) > 0 then a.bytes / nullif(m.bytes, 0) when s.own or s.enclosing_layer is null then 1 else 0 end) as needed,
 		-- A write that is a sync would go to memory without it: all beyond its bytes is the sync's.
 		if(s.way = 'write' and s.file in (from synced_by_open()), 0, r.request) as request,
 		r.per_byte, s.file in (from shared_files()) as shared, s.file in (from account_silent()) as synced
-	from storage as s left join asked as a using (file, way) left join moved as m using (file, way)
+	from storage as s left join asked as a using (file, way) left join moved as m using (file, way) left join made as t using (process, kind, file)
 		left join account_references() as r on r.file = s.file and r.kind = s.way
 ),
 parts as (
@@ -302,8 +311,10 @@ parts as (
 		rest / 1e9 as seconds,
 		least(seconds, coalesce(bytes * coalesce(needed, 1) * per_byte, seconds)) as transfer,
 		least(seconds - transfer, coalesce((1 - coalesce(needed, 1)) * (bytes * per_byte + n * request), 0)) as needless,
-		least(seconds - transfer - needless, coalesce(coalesce(needed, 1) * n * request, 0)) as requests,
-		seconds - transfer - needless - requests as others
+		least(seconds - transfer - needless, seen_inside) as in_stream,
+		least(seconds - transfer - needless - in_stream, coalesce(coalesce(needed, 1) * n * request, 0)) as requests,
+		in_stream + least(seconds - transfer - needless - in_stream - requests, most_inside) as inside,
+		seconds - transfer - needless - requests - inside as others
 	from priced
 	where way is not null and not of_names
 ),
@@ -326,10 +337,10 @@ cells as (
 	select
 		process, layer, op, kind, file, enclosing_layer, enclosing,
 		unnest([
-			'transfer', 'needless', 'requests',
+			'transfer', 'needless', 'requests', 'library',
 			case when synced and way = 'write' then 'sync' when shared then 'contention' else 'unexplained' end
 		]) as cause,
-		unnest([transfer, needless, requests, others]) as seconds
+		unnest([transfer, needless, requests, inside, others]) as seconds
 	from parts
 ),
 caused as (

@@ -36,6 +36,10 @@ create or replace macro is_outermost_call(depth, parent) as
 create or replace macro is_communication(of_layer, of_op) as
 (of_layer, of_op) in (select (ops.layer, ops.op) from ops where ops.kind = 'comm');
 
+-- Is it one of the printf and scanf kind, that makes text of numbers or numbers of text?
+create or replace macro is_formatted(op) as
+contains(op, 'printf') or contains(op, 'scanf');
+
 -- Does this function of an I/O library open a file? Others open what is in it.
 create or replace macro is_file_open(op) as
 regexp_matches(op, '^(MPI_File_open|H5F(create|open)|nc(mpi)?_*(create|open)(_par)?)$');

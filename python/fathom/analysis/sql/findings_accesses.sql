@@ -102,6 +102,46 @@ from recorded
 union all
 from counted;
 
+-- Small reads and writes of C streams, whose buffer gathers a page of 4,096 bytes: what it costs to fill or to empty that, apart from the rest. As
+-- many of a thread's longest calls as it moved pages did that; their geometric mean, which a few slow ones do not move, is what a page costs. What
+-- printf and scanf take besides is formatting, which larger pieces need as well. Of what was only counted the sum is all that is known: it is the
+-- pages', without the longest call; of formatted text nothing is said. One row per thread, direction and file:
+-- process, stream (null: counted only), kind, file, n, bytes, pages, page (seconds of one), others (seconds of the rest, without formatting), each
+-- (seconds of one of the rest, formatting too; null: not known), formatted (bytes that went through printf or scanf).
+create or replace macro stream_pages() as table
+with timed as (
+	select
+		process, stream, kind, file, is_formatted(op) as formatted, floor(4 * log2(greatest(duration, 1))) as bin,
+		count(*) as n, sum(bytes) as bytes, sum(duration)::double as time, sum(ln(greatest(duration, 1))) as log_time
+	from calls
+	where layer = 'stdio' and kind in ('read', 'write') and bytes between 1 and 4095 and error = 0 and state = 'done' and file is not null
+	group by all
+),
+ranked as (
+	select
+		*, sum(bytes) over thread / 4096 as pages, sum(n) over (thread order by bin desc, formatted rows unbounded preceding) - n as longer
+	from timed
+	window thread as (partition by process, stream, kind, file)
+),
+filling as (
+	select *, greatest(0, least(n, pages - longer)) as filled from ranked
+)
+select
+	process, stream, kind, file, sum(n) as n, sum(bytes)::hugeint as bytes, any_value(pages) as pages,
+	exp(sum(filled * log_time / n) / sum(filled)) / 1e9 as page,
+	coalesce(sum(time * (1 - filled / n)) filter (not formatted), 0) / 1e9 as others,
+	exp(sum((n - filled) * log_time / n) / nullif(sum(n - filled), 0)) / 1e9 as each,
+	coalesce(sum(bytes) filter (formatted), 0)::hugeint as formatted
+from filling
+group by process, stream, kind, file
+union all
+select
+	process, null, kind, file, sum(calls - errors), sum(bytes)::hugeint, sum(bytes) / 4096, (sum(time) - max(longest)) / sum(bytes) * 4096 / 1e9, 0, null, 0
+from counters
+where kind in ('read', 'write') and layer = 'stdio' and recorded = 0 and bytes > 0 and calls - errors > 1 and bytes / (calls - errors) < 4096
+	and not is_formatted(op)
+group by process, kind, file;
+
 -- What an access of the store costs, learnt from this run's own calls: of each file, for reads and for writes,
 --
 --	seconds of an access = latency + bytes * per_byte
@@ -130,13 +170,16 @@ with point as (
 	group by p.directory, p.system, a.kind, a.bin
 	union all
 	-- A stream of C passes large pieces on as they are, and gathers small ones in its buffer, a block of the file. Of a few blocks that says nothing.
-	select
-		p.directory, p.system, a.kind, greatest(12, a.bin), sum(if(a.bin < 12, a.bytes / 4096, a.n)), greatest(4096, sum(a.bytes) / sum(a.n)),
-		if(any_value(a.bin) < 12, sum(a.time) / sum(a.bytes) * 4096, exp(sum(a.log_time) / sum(a.n))) / 1e9
+	select p.directory, p.system, a.kind, a.bin, sum(a.n), sum(a.bytes) / sum(a.n), exp(sum(a.log_time) / sum(a.n)) / 1e9
 	from accesses() as a join places() as p using (file)
-	where a.layer = 'stdio' and a.time > 0
-	group by p.directory, p.system, a.kind, greatest(12, a.bin), a.bin < 12
-	having any_value(a.bin) >= 12 or sum(a.bytes) >= 16 * 4096
+	where a.layer = 'stdio' and a.time > 0 and a.bin >= 12
+	group by p.directory, p.system, a.kind, a.bin
+	union all
+	select p.directory, p.system, a.kind, 12, sum(a.pages), 4096, exp(sum(a.pages * ln(a.page)) / sum(a.pages))
+	from stream_pages() as a join places() as p using (file)
+	where a.page > 0
+	group by p.directory, p.system, a.kind
+	having sum(a.pages) >= 16
 ),
 -- The same points once for each directory, once for each file system.
 grouped as (
@@ -159,13 +202,13 @@ line as (
 		*, (w * wxy - wx * wy) / nullif(w * wxx - wx * wx, 0) as slope, (wy * wxx - wx * wxy) / nullif(w * wxx - wx * wx, 0) as at_zero
 	from sums
 ),
--- Neither part of a cost is below zero: then the other one is all of it.
+-- Neither part of a cost is below zero: then the other one is all of it. No byte is free, though: that of the largest size may cost as much again.
 fit as (
 	select
 		name, whole, kind, n, mean_size, mean_time,
 		sizes and (largest >= 4096 or slope <= mean_time / 4096) as told,
 		case when not told then null when slope <= 0 then wy / w when at_zero <= 0 then 0 else at_zero end as latency,
-		case when not told then null when slope <= 0 then 0 when at_zero <= 0 then wxy / wxx else slope end as per_byte
+		case when not told then null when slope <= 0 then wy / w / largest when at_zero <= 0 then wxy / wxx else slope end as per_byte
 	from line
 ),
 known as (
