@@ -49,11 +49,12 @@ site as (
 example as (select path, flatten(max_by(calls, time, 4)) as calls from site group by path)
 select
 	path,
+	'[hdf5:  (LZF, Zstandard, Blosc)][netcdf:  (Zstandard, Blosc)]' as quicker,
 	-- How long it takes to unpack hardly depends on the level.
 	if(
 		arg_max(2 * reading > seconds, seconds),
-		'a quicker filter (LZF, Zstandard, Blosc), or none where the store has room, in a file that is made anew (h5repack). Chunks that are read as a whole',
-		'a quicker filter (LZF, Zstandard, Blosc), ' || if(max(level) > 1, 'a lower level[hdf5:  (H5Pset_deflate 1)][netcdf:  (nc_def_var_deflate 1)], ', '')
+		'a quicker filter' || quicker || ', or none where the store has room, in a file that is made anew (h5repack). Chunks that are read as a whole',
+		'a quicker filter' || quicker || ', ' || if(max(level) > 1, 'a lower level[hdf5:  (H5Pset_deflate 1)][netcdf:  (nc_def_var_deflate 1)], ', '')
 			|| 'or none where the store has room. Chunks that are written as a whole'
 	) as todo,
 	arg_max(files, seconds) as cell_files,

@@ -8,7 +8,7 @@
 -- lost:   the slowest thread's accesses, less the same bytes in pieces of nine times `half`, at most 16 MiB, one or more of each file.
 --   Accesses count at most at the store's cost
 -- sure:   0.9
--- fix:    gather them in a buffer and {what} pieces of {piece:size}[ranks: ; where ranks share the file, by a collective call][. {past_cache}]
+-- fix:    gather them in a buffer{flushed} and {what} pieces of {piece:size}[ranks: ; where ranks share the file, by a collective call][. {past_cache}]
 -- needs:  counters
 -- causes: requests, contention, unexplained, transfer
 -- seen:   Carns et al. 2011 (Darshan); Hockney 1994 for the size at which half of the rate is reached
@@ -39,6 +39,13 @@ select
 	max(piece) as piece,
 	if(bool_and(fitted), 0.9, 0.7) as sure,
 	flatten(max_by(worst, longest, 8)) as calls,
+	-- Their buffers gather 8 KiB and more, unless somebody empties them.
+	if(
+		what = 'write' and sum(bytes) / sum(thread.n) < 4096,
+		'[cpp:  (std::endl and flush() empty that of the stream, a plain line feed does not)][fortran:  (flush() empties that of the unit)]'
+			|| '[python:  (flush=True, buffering=0 and -u empty that of the file)]',
+		''
+	) as flushed,
 	any_value(d.n) as direct,
 	any_value(d.requests) as requests,
 	any_value(d.request) as request,

@@ -149,14 +149,19 @@ def execute(pair: Pair, words: str, tmp: Path, run: Path | None) -> float:
     traced = (
         [paths.FATHOM, "run", "--no-show", "-o", run, *shlex.split(pair.run), "--"] if run else []
     )
+
+    def filled_in(text: str) -> str:
+        return text.replace("{tmp}", str(tmp)).replace("{programs}", str(paths.TESTS / "programs"))
+
     if pair.before:
-        before = pair.before.replace("{tmp}", str(tmp)).replace("{python}", sys.executable)
+        before = filled_in(pair.before).replace("{python}", sys.executable)
         _must(["bash", "-c", before], {}, tmp, pair.timeout)
     few = sorted(os.sched_getaffinity(0))[: pair.processors] if words == pair.guilty else []
     pinned = ["taskset", "-c", ",".join(map(str, few))] if few else []
-    known = words.replace("{tmp}", str(tmp)).replace("{programs}", str(paths.TESTS / "programs"))
     with _disk(pair, tmp) as disk:
-        started = command(pair, known.replace("{disk}", str(disk)), traced=run is not None)
+        started = command(
+            pair, filled_in(words).replace("{disk}", str(disk)), traced=run is not None
+        )
         began = time.monotonic()
         _must([*pinned, *traced, *started], environment(pair, tmp), tmp, pair.timeout, pair.exit)
         took = time.monotonic() - began

@@ -411,6 +411,29 @@ static void by_buffered_text(const char *path)
 	text(path, buffer);
 }
 
+/* Lines of 20 bytes, flushed one by one, or all at the end. */
+static void flushed(const char *path, bool each)
+{
+	FILE *stream = fopen(path, "w");
+
+	MUST(stream);
+	for (int i = 0; i < 10000; i++) {
+		MUST(fwrite(data, 20, 1, stream) == 1);
+		MUST(!each || fflush(stream) == 0);
+	}
+	MUST(fflush(stream) == 0 && fclose(stream) == 0);
+}
+
+static void flushed_lines(const char *path)
+{
+	flushed(path, true);
+}
+
+static void flushed_once(const char *path)
+{
+	flushed(path, false);
+}
+
 static void many_files(const char *path)
 {
 	char name[512];
@@ -643,6 +666,8 @@ static const struct {
 	{"by-large-stream", by_large_stream},
 	{"by-text", by_text},
 	{"by-buffered-text", by_buffered_text},
+	{"flushed-lines", flushed_lines},
+	{"flushed-once", flushed_once},
 	{"many-files", many_files},
 	{"one-file", one_file},
 	{"turns", turns},

@@ -8,7 +8,7 @@ from functools import cache
 
 from .layers import catalog_data
 
-LANGUAGES = ("c", "python", "fortran")  # as language() of analysis/sql says
+LANGUAGES = ("c", "cpp", "python", "fortran")  # as language() of analysis/sql says
 
 
 @cache
@@ -19,7 +19,7 @@ def _anywhere(language: str) -> re.Pattern[str]:
 
 @cache
 def names(language: str) -> Mapping[str, str]:
-    """C's name or phrase to that of `python` or `fortran`, longer ones first; without those that are the same."""
+    """C's name or phrase to that of another language, longer ones first; without those that are the same."""
     rows = catalog_data("languages.toml")["name"]
     known = {row["c"]: row[language] for row in rows if language in row}
     return dict(sorted(known.items(), key=lambda pair: -len(pair[0])))

@@ -95,11 +95,12 @@ if(bin = 16, null, pow(4, bin))::bigint;
 create or replace macro part_width(bins) as table
 select greatest(1, ceil(duration / bins))::bigint as width from runs;
 
--- The language of the program, or of part of it: `python`, `fortran` (by the sources of its call sites), or `c`.
+-- The language of the program, or of part of it: `python`, `fortran` or `cpp` (by its call sites' sources and functions), or `c`.
 create or replace macro language() as
 case
 	when (select coalesce(bool_or(regexp_matches(exe, 'python[0-9.]*$')), false) from processes) then 'python'
 	when exists (from sites where regexp_matches(source, '\.(f|for|ftn|f[0-9][0-9])$', 'i')) then 'fortran'
+	when exists (from sites where regexp_matches(source, '\.(cc|cpp|cxx|c\+\+|C)$') or function like '%::%') then 'cpp'
 	else 'c'
 end;
 
