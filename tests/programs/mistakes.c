@@ -386,29 +386,34 @@ static void by_large_stream(const char *path)
 	MUST(fclose(stream) == 0);
 }
 
-/* Text of numbers, through this buffer of a MiB, else the stream's own. */
-static void text(const char *path, char *buffer)
+/* Text of numbers: buffered how? A buffer has a MiB. */
+static void text(const char *path, int mode, char *buffer)
 {
 	FILE *stream = fopen(path, "w");
 
-	MUST(stream && (!buffer || setvbuf(stream, buffer, _IOFBF, MIB) == 0));
+	MUST(stream && setvbuf(stream, buffer, mode, buffer ? MIB : 0) == 0);
 	for (int i = 0; i < 16; i++)
 		MUST(fwrite(data, PIECE, 1, stream) == 1);
-	for (int i = 0; i < 200 * KIB; i++)
+	for (int i = 0; i < 80 * KIB; i++)
 		MUST(fprintf(stream, "%.17g\n", i / 7.0) > 0);
 	MUST(fclose(stream) == 0);
 }
 
 static void by_text(const char *path)
 {
-	text(path, NULL);
+	text(path, _IOFBF, NULL);
 }
 
 static void by_buffered_text(const char *path)
 {
 	static char buffer[MIB];
 
-	text(path, buffer);
+	text(path, _IOFBF, buffer);
+}
+
+static void by_unbuffered_text(const char *path)
+{
+	text(path, _IONBF, NULL);
 }
 
 /* Lines of 20 bytes, flushed one by one, or all at the end. */
@@ -666,6 +671,7 @@ static const struct {
 	{"by-large-stream", by_large_stream},
 	{"by-text", by_text},
 	{"by-buffered-text", by_buffered_text},
+	{"by-unbuffered-text", by_unbuffered_text},
 	{"flushed-lines", flushed_lines},
 	{"flushed-once", flushed_once},
 	{"many-files", many_files},

@@ -291,8 +291,8 @@ priced as (
 	select
 		s.process, s.layer, s.op, s.kind, s.file, s.enclosing_layer, s.enclosing, s.way, s.rest, s.of_names,
 		greatest(0, s.calls - s.errors) as calls,
-		s.layer = 'stdio' and s.bytes < 4096 * calls as gathered,
-		-- The buffer of a stream makes one request of many small calls.
+		-- The buffer of a stream makes one request of many small calls, which are quick then.
+		s.layer = 'stdio' and s.bytes < 4096 * calls and coalesce(t.each, 0) <= 1e-6 as gathered,
 		if(gathered, ceil(s.bytes / 4096), calls) as n,
 		s.bytes::double as bytes,
 		if(gathered, calls * coalesce(t.each, 0), 0) as seen_inside,

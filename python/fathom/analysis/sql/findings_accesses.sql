@@ -104,8 +104,8 @@ from counted;
 
 -- Small reads and writes of C streams, whose buffer gathers a page of 4,096 bytes: what it costs to fill or to empty that, apart from the rest. As
 -- many of a thread's longest calls as it moved pages did that; their geometric mean, which a few slow ones do not move, is what a page costs. What
--- printf and scanf take besides is formatting, which larger pieces need as well. Of what was only counted the sum is all that is known: it is the
--- pages', without the longest call; of formatted text nothing is said. One row per thread, direction and file:
+-- printf and scanf take besides, up to a microsecond a call, is formatting, which larger pieces need as well. Of what was only counted the sum is
+-- all that is known: it is the pages', without the longest call; of formatted text nothing is said. One row per thread, direction and file:
 -- process, stream (null: counted only), kind, file, n, bytes, pages, page (seconds of one), others (seconds of the rest, without formatting), each
 -- (seconds of one of the rest, formatting too; null: not known), formatted (bytes that went through printf or scanf).
 create or replace macro stream_pages() as table
@@ -129,7 +129,10 @@ filling as (
 select
 	process, stream, kind, file, sum(n) as n, sum(bytes)::hugeint as bytes, any_value(pages) as pages,
 	exp(sum(filled * log_time / n) / sum(filled)) / 1e9 as page,
-	coalesce(sum(time * (1 - filled / n)) filter (not formatted), 0) / 1e9 as others,
+	(
+		coalesce(sum(time * (1 - filled / n)) filter (not formatted), 0)
+		+ coalesce(greatest(0, sum(time * (1 - filled / n) - 1000 * (n - filled)) filter (formatted)), 0)
+	) / 1e9 as others,
 	exp(sum((n - filled) * log_time / n) / nullif(sum(n - filled), 0)) / 1e9 as each,
 	coalesce(sum(bytes) filter (formatted), 0)::hugeint as formatted
 from filling
