@@ -8,7 +8,7 @@
 -- sure:   0.6
 -- fix:    [flush the file less often than the {flushes:count} times now. Or: ]fewer and larger objects (one dataset of many rows,
 --   attributes in one compound). Or metadata in pages: H5Pset_file_space_strategy(PAGE) with
---   H5Pset_page_buffer_size (serial). When all ranks read it: H5Pset_all_coll_metadata_ops
+--   H5Pset_page_buffer_size (serial).[ranks:  When all ranks read it: H5Pset_all_coll_metadata_ops]
 -- knob:   file_space_strategy, page_buffer_size, meta_block_size, all_coll_metadata_ops
 -- needs:  counters
 -- causes: names, needless, requests, transfer, contention, unexplained, sync
