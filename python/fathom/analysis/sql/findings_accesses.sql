@@ -205,13 +205,14 @@ line as (
 		*, (w * wxy - wx * wy) / nullif(w * wxx - wx * wx, 0) as slope, (wy * wxx - wx * wxy) / nullif(w * wxx - wx * wx, 0) as at_zero
 	from sums
 ),
--- Neither part of a cost is below zero: then the other one is all of it. No byte is free, though: that of the largest size may cost as much again.
+-- Neither part of a cost is below zero: then the other one is all of it. No byte is free, though: those of the largest size
+-- cost a quarter as much.
 fit as (
 	select
 		name, whole, kind, n, mean_size, mean_time,
 		sizes and (largest >= 4096 or slope <= mean_time / 4096) as told,
 		case when not told then null when slope <= 0 then wy / w when at_zero <= 0 then 0 else at_zero end as latency,
-		case when not told then null when slope <= 0 then wy / w / largest when at_zero <= 0 then wxy / wxx else slope end as per_byte
+		case when not told then null when slope <= 0 then wy / w / largest / 4 when at_zero <= 0 then wxy / wxx else slope end as per_byte
 	from line
 ),
 known as (
