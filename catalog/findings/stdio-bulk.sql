@@ -41,6 +41,7 @@ costed as (
 select
 	path,
 	what,
+	'stdio' as cell_layer,
 	if(count(distinct process) = 1, 'one process', format('{} processes', count(distinct process))) as who,
 	sum(bytes) as size,
 	sum(bytes) / sum(n) as each,

@@ -157,7 +157,7 @@ class Account:
         return row["s"][0].as_py()  # type: ignore[no-any-return]
 
     def _is_taken(self, causes: frozenset[str], row: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """A condition on cells: these causes, and the files, direction and doing of the kernel that a row names."""
+        """A condition on cells: these causes, and the files, layer, direction and doing of the kernel of a row."""
         text = "list_contains($causes, cause)"
         values: dict[str, Any] = {"causes": sorted(causes)}
         if row.get("cell_files") is not None:
@@ -166,6 +166,9 @@ class Account:
         elif files := self._files_of(row.get("path")):
             text += " and (file is null or list_contains($files, file))"
             values["files"] = files
+        if row.get("cell_layer") is not None:
+            text += " and layer = $layer"
+            values["layer"] = row["cell_layer"]
         if row.get("cell_kernel") is not None:
             text += " and kernel = $kernel"
             values["kernel"] = row["cell_kernel"]

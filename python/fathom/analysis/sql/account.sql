@@ -155,13 +155,16 @@ create or replace macro synced_by_open() as table
 select distinct file from objects where class = 'descriptor' and flags & 4096 <> 0 and flags & 3 <> 0 and file is not null;
 
 -- Files whose syncs have no seconds of their own: those are in their writes'. So it is where each write is a sync, and in logs of Darshan, of
--- which there are at most four for a sync.
+-- which there are at most four for a sync, or fewer bytes than half a page.
 create or replace macro account_silent() as table
 select file
 from counters
 where kind in ('sync', 'write') and is_system(layer) and file is not null
 group by file
-having sum(time) filter (kind = 'sync') = 0 and 4 * sum(calls) filter (kind = 'sync') >= sum(calls) filter (kind = 'write')
+having sum(time) filter (kind = 'sync') = 0 and (
+	4 * sum(calls) filter (kind = 'sync') >= sum(calls) filter (kind = 'write')
+	or sum(bytes) filter (kind = 'write') < 2048 * sum(calls) filter (kind = 'sync')
+)
 union
 from synced_by_open();
 

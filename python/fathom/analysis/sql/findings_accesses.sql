@@ -139,7 +139,9 @@ from filling
 group by process, stream, kind, file
 union all
 select
-	process, null, kind, file, sum(calls - errors), sum(bytes)::hugeint, sum(bytes) / 4096, (sum(time) - max(longest)) / sum(bytes) * 4096 / 1e9, 0, null, 0
+	process, null, kind, file, sum(calls - errors), sum(bytes)::hugeint, sum(bytes) / 4096,
+	-- Of a log that does not say the longest, that is all.
+	(sum(time) - if(max(longest) < sum(time), max(longest), 0)) / sum(bytes) * 4096 / 1e9, 0, null, 0
 from counters
 where kind in ('read', 'write') and layer = 'stdio' and recorded = 0 and bytes > 0 and calls - errors > 1 and bytes / (calls - errors) < 4096
 	and not is_formatted(op)
