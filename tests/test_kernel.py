@@ -4,6 +4,7 @@ the kernel's own counts of the same."""
 from __future__ import annotations
 
 import ctypes
+import errno
 import json
 import os
 import re
@@ -327,6 +328,115 @@ def test_a_static_program_has_the_rows_that_strace_gives(tmp_path: Path, program
         recorded = fathom.open(run_of.with_suffix(".fathom"))
         rows.append(Counter(tuple(row.values()) for row in recorded.sql(ROWS).to_pylist()))
     assert rows[0] == rows[1] and rows[0].total() > 20
+
+
+# Each operation and what became of it. Of two that are like each other, one may be given the other's completion.
+OPERATIONS = """select p.op, a.value, p.size, p.file_offset,
+        regexp_replace(coalesce(f.path, ''), '.*/|[0-9]', '', 'g') as path, d.op as done, d.bytes, d.error
+    from calls as p join args as a on a.call = p.id and a.name = 'opcode' left join files as f using (file)
+    left join links as l on l.to_call = p.id and l.kind = 'completes' left join calls as d on d.id = l.from_call
+    where p.kind = 'post' and p.op like 'post%'"""
+
+
+@pytest.mark.parametrize(("program", "library"), [("aio_uring", "uring"), ("aio_kernel", "aio")])
+def test_asynchronous_operations_are_those_that_the_library_sees(
+    tmp_path: Path, program: str, library: str
+) -> None:
+    """A program with its library and the same linked statically: posts, offsets, bytes and errors are equal."""
+    needs.require(["gcc", f"library:{library}", "io_uring"])
+    source, rows = paths.TESTS / "programs" / f"{program}.c", []
+    for form in ("-static", "-rdynamic"):
+        built, run_of = tmp_path / f"{program}{form}", tmp_path / f"r{form}.fathom"
+        words = [
+            "gcc",
+            "-O1",
+            "-w",
+            form,
+            f"-I{source.parent}",
+            source,
+            "-o",
+            built,
+            f"-l{library}",
+        ]
+        if subprocess.run(words, capture_output=True, check=False).returncode:
+            pytest.skip(f"no lib{library} to link {form}")
+        command = [paths.FATHOM, "run", "--kernel=calls", "--no-show", "-o", run_of, "--"]
+        done = subprocess.run(
+            [*command, built, tmp_path / "f"],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        rows.append(
+            Counter(tuple(row.values()) for row in fathom.open(run_of).sql(OPERATIONS).to_pylist())
+        )
+    # io_uring says of a read that is never fetched that it was cancelled; the library says what is not taken (EAGAIN).
+    left_out = (errno.ECANCELED, errno.EAGAIN)
+    seen = [
+        Counter(row for row in of.elements() if row[6] is not None and row[7] not in left_out)
+        for of in rows
+    ]
+    assert seen[0] == seen[1] and seen[0].total() > 10
+
+
+def test_an_io_uring_of_a_program_s_own(tmp_path: Path) -> None:
+    """Without liburing and without a library: the file has the bytes, and the completion is joined."""
+    needs.require(["gcc", "io_uring"])
+    source = paths.TESTS / "programs" / "own_ring.c"
+    subprocess.run(
+        ["gcc", "-static", f"-I{source.parent}", source, "-o", tmp_path / "own"], check=True
+    )
+    words = ["run", "--kernel=calls", "--no-show", "-o", tmp_path / "r", "--"]
+    done = subprocess.run([paths.FATHOM, *words, tmp_path / "own", tmp_path / "f"], check=False)
+    assert done.returncode == 0 and (tmp_path / "f").read_bytes() == b"hello"
+    recorded = fathom.open(tmp_path / "r.fathom")
+    assert [tuple(row.values()) for row in recorded.sql(OPERATIONS).to_pylist()] == [
+        ("post_write", 23, 5, 0, "f", "done_write", 5, 0)
+    ]
+    inside = (
+        "select r.op from calls as p join calls as r on r.id = p.parent where p.op = 'post_write'"
+    )
+    assert recorded.sql(inside)["op"].to_pylist() == ["io_uring_enter"]
+
+
+@pytest.mark.parametrize(
+    "engine",
+    [
+        "libaio",
+        "psync",
+        "io_uring",
+        "io_uring --registerfiles=1 --fixedbufs=1",
+        "io_uring --sqthread_poll=1",
+    ],
+)
+def test_bytes_and_operations_are_fio_s(tmp_path: Path, engine: str) -> None:
+    needs.require(["fio", "io_uring"])
+    (tmp_path / "f").write_bytes(bytes(2 << 20))
+    words = [
+        "fio", "--thread", "--name=t", f"--filename={tmp_path / 'f'}", "--size=2m", "--rw=randrw", "--bs=4k",
+        "--iodepth=80", "--iodepth_batch=80", "--output-format=json", f"--output={tmp_path / 'fio'}",
+        *f"--ioengine={engine}".split(),
+    ]  # fmt: skip
+    # The library is in no program that begins with an empty environment.
+    command = [paths.FATHOM, "run", "--kernel=calls", "--no-show", "-o", tmp_path / "r", "--"]
+    done = subprocess.run(
+        [*command, "env", "-i", shutil.which("fio") or "", *words[1:]],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "fio").read_text()
+    (job,) = json.loads(text[text.index("{") :])["jobs"]
+    sums = """select c.kind, count(*) as n, sum(bytes)::bigint as bytes from calls as c join files using (file)
+        where path like '%/f' and c.kind in ('read', 'write') and (layer = 'aio' or $posix) group by c.kind"""
+    rows = fathom.open(tmp_path / "r.fathom").sql(sums, posix=engine == "psync").to_pylist()
+    told = {row["kind"]: (row["n"], row["bytes"]) for row in rows}
+    assert told == {
+        kind: (job[kind]["total_ios"], job[kind]["io_bytes"]) for kind in ("read", "write")
+    }
 
 
 def test_each_process_is_recorded_once(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ use fathom_import::{Node, write};
 use fathom_strace::{Live, Program};
 
 use crate::KernelError;
-use crate::calls::{self, EXEC, FORK, Known, RECORDED, Told};
+use crate::calls::{self, DONE, EXEC, FETCHED, FORK, Known, POST, POSTS, RECORDED, RING, Told};
+use crate::operations;
 
 /// What the log says of such a program.
 const LIMITS: &str = "recorded by the kernel: system calls only, no library above them; no inode, so a file is its name";
@@ -22,6 +23,8 @@ pub struct Unrecorded<'n> {
 	parent: u32,
 	/// Between their fork and their exec they are still `fathom run`.
 	starting: HashSet<u32>,
+	/// Of io_uring, by process and descriptor.
+	rings: HashMap<(u32, u64), u64>,
 }
 
 /// `None`: it has ended, or may not be looked at; then its file is one of which nothing is known.
@@ -37,6 +40,7 @@ impl<'n> Unrecorded<'n> {
 			known: calls::known().collect(),
 			parent,
 			starting: HashSet::new(),
+			rings: HashMap::new(),
 		}
 	}
 
@@ -45,6 +49,11 @@ impl<'n> Unrecorded<'n> {
 			FORK => self.fork(told),
 			EXEC => self.exec(told),
 			RECORDED => self.live.forget(told.thread),
+			RING => {
+				let [fd, ring, ..] = told.arguments;
+				self.rings.insert((told.process, fd), ring);
+			}
+			POST | DONE | POSTS | FETCHED => self.operations(told),
 			_ => self.call(told),
 		}
 	}
@@ -88,7 +97,29 @@ impl<'n> Unrecorded<'n> {
 	fn call(&mut self, told: &Told<'_>) {
 		let known = self.known.get(&told.number).filter(|_| !self.starting.contains(&told.process));
 		if let Some(known) = known {
+			if let Some((first, files)) = operations::registered(told, known.name)
+				&& let Some(&ring) = self.rings.get(&(told.process, told.arguments[0]))
+			{
+				self.live.register(told.thread, ring, first, &files);
+			}
 			self.live.call(told.thread, (told.began, told.ended), told.text(known), told.result);
+		}
+	}
+
+	fn operations(&mut self, told: &Told<'_>) {
+		let (at, process) = (told.began, u64::from(told.process));
+		let who = (told.process, told.thread);
+		match told.kind {
+			POST => {
+				if let Some(post) = operations::of_ring(told) {
+					self.live.post(who, at, &post);
+				}
+			}
+			DONE => self.live.done(None, at, operations::key_of_ring(told), told.result),
+			POSTS => operations::of_blocks(told.path.unwrap_or_default(), process)
+				.for_each(|post| self.live.post(who, at, &post)),
+			_ => operations::fetched(told.path.unwrap_or_default(), process)
+				.for_each(|(key, result)| self.live.done(Some(told.thread), at, key, result)),
 		}
 	}
 
