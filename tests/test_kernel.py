@@ -304,21 +304,88 @@ def test_a_program_that_runs_is_attached(tmp_path: Path, ends: str) -> None:
     assert row == ("device", 6, 10, last - first) and last > first
 
 
-# Names of temporary files and of pipes are others each time.
+# Names of temporary files and of pipes are others each time; so are descriptors of threads that open at once.
 ROWS = """select op, regexp_replace(coalesce(f.path, ''), '.*/|[0-9]|-[^-]*$', '', 'g') as path, size, file_offset,
-        bytes, if(op in ('mmap', 'munmap'), null, result) as result, error
+        bytes, if(op in ('mmap', 'munmap') or op = 'open' and $at_once, null, result) as result, error
     from calls as c left join files as f using (file) where layer = 'posix'"""
 
 
-@pytest.mark.parametrize("program", ["data_calls", "positions"])
+# Eight goroutines at once, on threads that Go moves them between; Go makes its system calls itself.
+GO = """package main
+
+import (
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+func work(name string, part byte) {
+	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0644)
+	must(err)
+	bytes := make([]byte, 4096)
+	for i := range bytes {
+		bytes[i] = part
+	}
+	for i := int64(0); i < 8; i++ {
+		_, err = file.WriteAt(bytes, i*4096)
+		must(err)
+	}
+	must(file.Sync())
+	_, err = file.Seek(4096, 0)
+	must(err)
+	_, err = file.Read(bytes[:100])
+	must(err)
+	must(file.Truncate(5000))
+	must(file.Close())
+	must(os.Rename(name, name+"-done"))
+	_, err = os.ReadFile(name)
+	if err == nil {
+		panic("still there")
+	}
+}
+
+func main() {
+	place := os.Args[1]
+	must(os.MkdirAll(place, 0755))
+	var all sync.WaitGroup
+	for i := byte(0); i < 8; i++ {
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			work(filepath.Join(place, string('a'+rune(i))), i)
+		}()
+	}
+	all.Wait()
+	_, err := os.ReadDir(place)
+	must(err)
+}
+"""
+
+
+def static_program(place: Path, program: str) -> Path:
+    built = place / program
+    if program == "go":
+        needs.require(["go"])
+        (place / "main.go").write_text(GO)
+        command = ["go", "build", "-o", str(built), str(place / "main.go")]
+        subprocess.run(command, check=True, env={**os.environ, "CGO_ENABLED": "0"})
+    else:
+        source = paths.TESTS / "programs" / f"{program}.c"
+        words = ["gcc", "-g", "-O1", "-w", "-static", f"-I{source.parent}", source, "-o", built]
+        subprocess.run([*words, "-lpthread"], check=True)
+    return built
+
+
+@pytest.mark.parametrize("program", ["data_calls", "positions", "go"])
 def test_a_static_program_has_the_rows_that_strace_gives(tmp_path: Path, program: str) -> None:
     needs.require(["strace", "gcc"])
-    source, words = paths.TESTS / "programs" / f"{program}.c", ["-g", "-O1", "-w", "-static"]
-    static = tmp_path / program
-    subprocess.run(
-        ["gcc", *words, f"-I{source.parent}", source, "-o", static, "-lpthread"], check=True
-    )
-    rows = []
+    static, rows = static_program(tmp_path, program), []
     for way in ("--kernel=calls", "--strace"):
         run_of, place = tmp_path / f"r{way}", tmp_path / way / "data"
         place.mkdir(parents=True)
@@ -326,7 +393,12 @@ def test_a_static_program_has_the_rows_that_strace_gives(tmp_path: Path, program
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
         assert done.returncode == 0, done.stderr
         recorded = fathom.open(run_of.with_suffix(".fathom"))
-        rows.append(Counter(tuple(row.values()) for row in recorded.sql(ROWS).to_pylist()))
+        rows.append(
+            Counter(
+                tuple(row.values())
+                for row in recorded.sql(ROWS, at_once=program == "go").to_pylist()
+            )
+        )
     assert rows[0] == rows[1] and rows[0].total() > 20
 
 
