@@ -310,6 +310,64 @@ ROWS = """select op, regexp_replace(coalesce(f.path, ''), '.*/|[0-9]|-[^-]*$', '
     from calls as c left join files as f using (file) where layer = 'posix'"""
 
 
+# A byte comes in before each round, and one goes out behind it.
+STATIC_SERVER = """
+#include <fcntl.h>
+#include <unistd.h>
+int main(int count, char **words)
+{
+	static char block[4096], byte;
+	int fd = open(words[1], O_RDWR | O_CREAT, 0644);
+	for (int i = 0; read(0, &byte, 1) == 1; i++)
+		if (pwrite(fd, block, sizeof(block), i * 4096L) != 4096 || fsync(fd) || write(1, "x", 1) != 1)
+			return 1;
+	return close(fd);
+}
+"""
+
+
+@pytest.mark.parametrize("ends", ["detach", "program"])
+def test_a_static_program_that_runs_is_attached(tmp_path: Path, ends: str) -> None:
+    """Its calls are those from attach to detach, in the file that it had opened before."""
+    needs.require(["gcc"])
+    before, (source, server) = loaded(), (tmp_path / "s.c", tmp_path / "server")
+    source.write_text(STATIC_SERVER)
+    subprocess.run(["gcc", "-static", source, "-o", server], check=True)
+    with subprocess.Popen([server, tmp_path / "f"], stdin=PIPE, stdout=PIPE) as started:
+
+        def rounds(count: int) -> None:
+            assert started.stdin and started.stdout
+            for _ in range(count):
+                os.write(started.stdin.fileno(), b"x")
+                assert os.read(started.stdout.fileno(), 1) == b"x"
+
+        def fathom_(*words: object) -> subprocess.CompletedProcess[str]:
+            command = [str(word) for word in (paths.FATHOM, *words)]
+            return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+        rounds(3)
+        refused = fathom_("attach", started.pid, "--kernel", "-o", tmp_path / "r")
+        assert refused.returncode == 3 and "--kernel=calls" in refused.stderr
+        done = fathom_("attach", started.pid, "--kernel=calls", "-o", tmp_path / "r")
+        assert done.returncode == 0, done.stderr
+        rounds(5)
+        if ends == "detach":
+            done = fathom_("detach", tmp_path / "r.fathom")
+            assert done.returncode == 0, done.stderr
+            rounds(2)
+        assert started.stdin
+        started.stdin.close()
+        assert started.wait(60) == 0
+    eventually(lambda: not loaded() - before, "the programs are still loaded")
+    recorded = fathom.open(tmp_path / "r.fathom")
+    rows = "select op, file_offset, bytes from calls join files using (file) where path like '%/f' order by start"
+    told = [tuple(row.values()) for row in recorded.sql(rows).to_pylist()]
+    closes = [("close", None, None)] if ends == "program" else []
+    written = [[("pwrite", i * 4096, 4096), ("fsync", None, None)] for i in range(3, 8)]
+    assert told == [*(row for pair in written for row in pair), *closes]
+    assert recorded.sql("select exe from processes")["exe"].to_pylist() == [str(server)]
+
+
 # Eight goroutines at once, on threads that Go moves them between; Go makes its system calls itself.
 GO = """package main
 

@@ -320,9 +320,14 @@ impl Told<'_> {
 
 	/// Of an exec: its words.
 	pub fn words(&self) -> Vec<Vec<u8>> {
-		let words = self.to.strip_suffix(b"\0").unwrap_or(self.to);
-		words.split(|&byte| byte == 0).map(<[u8]>::to_vec).collect()
+		words(self.to)
 	}
+}
+
+/// Of a command line, with a zero after each.
+pub fn words(command: &[u8]) -> Vec<Vec<u8>> {
+	let words = command.strip_suffix(b"\0").unwrap_or(command);
+	words.split(|&byte| byte == 0).map(<[u8]>::to_vec).collect()
 }
 
 /// With its name, where it is still open and may be looked at; a pipe has no position, whichever it is.

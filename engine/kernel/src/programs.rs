@@ -44,6 +44,7 @@ const INSTEAD: [(&str, &str); 1] = [("throttled_12", "throttled_8")];
 
 /// What is asked of a process: numbers of `enum followed`.
 const CHILDREN: u32 = 0;
+const ALL: u32 = 1;
 const NO_CALLS: u32 = 2;
 /// Of its path, the last bytes.
 const MOST_LIBRARY: usize = 256;
@@ -134,9 +135,10 @@ impl Programs {
 		self.processes.insert(parent, CHILDREN, 0).map_err(|error| why(&error))
 	}
 
-	/// From now on, what this process does is told, and what it starts.
-	pub fn follow_process(&mut self, process: u32) -> Result<(), KernelError> {
-		self.processes.insert(process, NO_CALLS, 0).map_err(|error| why(&error))
+	/// From now on, what this process does is told, and what it starts; with `calls` its system calls, too.
+	pub fn follow_process(&mut self, process: u32, calls: bool) -> Result<(), KernelError> {
+		let asked = if calls { ALL } else { NO_CALLS };
+		self.processes.insert(process, asked, 0).map_err(|error| why(&error))
 	}
 
 	/// Have all of them ended?

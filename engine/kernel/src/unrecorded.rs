@@ -33,10 +33,38 @@ fn link(process: u32, name: &str) -> Option<Vec<u8>> {
 	Some(path.into_os_string().into_encoded_bytes())
 }
 
+fn numbers_in(folder: &str) -> Vec<u32> {
+	let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+	entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+fn threads(process: u32) -> Vec<u32> {
+	numbers_in(&format!("/proc/{process}/task"))
+}
+
+/// What a program is that runs, and what it has open.
+fn running(process: u32) -> Program {
+	let read = |name: &str| fs::read(format!("/proc/{process}/{name}")).unwrap_or_default();
+	let open = |fd: u32| Some((i64::from(fd), link(process, &format!("fd/{fd}"))?));
+	let command = read("cmdline");
+	let status = String::from_utf8_lossy(&read("status")).into_owned();
+	let parent = status.lines().find_map(|line| line.strip_prefix("PPid:")?.trim().parse().ok());
+	Program {
+		parent: parent.unwrap_or(0),
+		path: link(process, "exe").unwrap_or_default(),
+		words: calls::words(&command),
+		directory: link(process, "cwd"),
+		open: numbers_in(&format!("/proc/{process}/fd")).into_iter().filter_map(open).collect(),
+	}
+}
+
 impl<'n> Unrecorded<'n> {
-	pub fn new(node: &'n Node, parent: u32) -> Unrecorded<'n> {
+	/// `there`: such programs that run already.
+	pub fn new(node: &'n Node, parent: u32, there: &[u32]) -> Unrecorded<'n> {
+		let mut live = Live::new(node);
+		there.iter().for_each(|&process| live.there(process, &threads(process), running(process)));
 		Unrecorded {
-			live: Live::new(node),
+			live,
 			known: calls::known().collect(),
 			parent,
 			starting: HashSet::new(),

@@ -80,6 +80,17 @@ impl<'n> Live<'n> {
 		self.processes.register(tid, ring, first, files);
 	}
 
+	/// A program that runs already, with its threads.
+	pub fn there(&mut self, process: u32, threads: &[u32], program: Program) {
+		self.processes.add((process, program.parent), program.directory, program.open);
+		if let Some(image) = self.processes.images.last_mut() {
+			image.executable = program.path;
+			image.command = program.words.join(&0);
+			image.command.push(0);
+		}
+		threads.iter().for_each(|&tid| self.processes.know(tid, process));
+	}
+
 	/// A thread becomes another program.
 	pub fn program(&mut self, tid: u32, at: u64, program: Program) {
 		if !self.processes.knows(tid) {
