@@ -569,6 +569,53 @@ def test_bytes_and_operations_are_fio_s(tmp_path: Path, engine: str) -> None:
     }
 
 
+@pytest.mark.parametrize("engine", ["libaio", "io_uring"])
+def test_requests_of_asynchronous_reads_are_those_of_who_posted_them(
+    tmp_path: Path, engine: str
+) -> None:
+    """Past the page cache: what posts and awaits them has the requests, and no completion is said to be cached."""
+    needs.require(["fio", "io_uring"])
+    with disks.disk("ext4", tmp_path) as at:
+        (at / "f").write_bytes(bytes(4 << 20))
+        os.sync()
+        words = [
+            "--thread",
+            "--name=t",
+            f"--filename={at / 'f'}",
+            "--size=4m",
+            "--rw=randread",
+            "--bs=4k",
+        ]
+        fio = [
+            shutil.which("fio") or "",
+            *words,
+            "--direct=1",
+            "--iodepth=8",
+            f"--ioengine={engine}",
+        ]
+        command = [
+            paths.FATHOM,
+            "run",
+            "--kernel=calls",
+            "--no-show",
+            "-o",
+            tmp_path / "r",
+            "--",
+            "env",
+            "-i",
+        ]
+        done = subprocess.run([*command, *fio], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    recorded = fathom.open(tmp_path / "r.fathom")
+    sums = """select sum(requests)::int as requests, sum(request_bytes)::int as bytes,
+        bool_and(origin is null) as unsaid, sum(device_time) > 0 as waited from kernel_calls() where layer = 'aio'"""
+    assert recorded.sql(sums).to_pylist() == [
+        {"requests": 1024, "bytes": 4 << 20, "unsaid": True, "waited": True}
+    ]
+    op = "io_uring_enter" if engine == "io_uring" else "io_getevents"
+    assert in_account(recorded, op)["device"] > 0
+
+
 def test_each_process_is_recorded_once(tmp_path: Path) -> None:
     """A shell that a library is in starts a program that none can be brought into."""
     needs.require(["gcc"])
