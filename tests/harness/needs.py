@@ -113,6 +113,7 @@ NOT_EVERYWHERE = {
     "namespaces": "must be root, and allowed to make namespaces, to emulate nodes",
     "loop": "must be root, and allowed to mount a file as a disk",
     "go": "Go is not installed, and no package of ours brings it",
+    "fio": "fio is not installed, and no package of ours brings it",
     "java": "Java is not installed, and no package of ours brings it",
     "io_uring": "the kernel or a sandbox forbids io_uring",
     "kernel": "must be root, and allowed to load BPF programs, of an engine that was built with clang",

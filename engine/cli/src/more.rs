@@ -98,13 +98,16 @@ pub enum More {
 	/// What `fathom run --kernel` and `fathom attach --kernel` ask of it. It takes root, or CAP_BPF and CAP_PERFMON.
 	Kernel {
 		/// Whose children, and theirs, until standard input is closed
-		#[arg(long, value_name = "PID", required_unless_present = "process")]
+		#[arg(long, value_name = "PID", required_unless_present_any = ["process", "calls_of"])]
 		parent: Option<u32>,
 		/// This one and its children, until none is left, or the folder of rings is gone; may be given again
 		#[arg(long, value_name = "PID", conflicts_with = "parent")]
 		process: Vec<u32>,
+		/// The same, with system calls: no library can be brought into it
+		#[arg(long, value_name = "PID", conflicts_with = "parent")]
+		calls_of: Vec<u32>,
 		/// System calls, too, of programs that do not open the library
-		#[arg(long, conflicts_with = "process")]
+		#[arg(long, conflicts_with_all = ["process", "calls_of"])]
 		calls: bool,
 	},
 	/// Make a run of what strace wrote
@@ -305,9 +308,9 @@ pub fn run(command: More) -> Result<(), String> {
 			fathom_osd::run(&settings, || print_line("ready").unwrap_or_default())
 				.map_err(|error| error.to_string())
 		}
-		More::Kernel { parent, process, calls } => kernel(&match parent {
+		More::Kernel { parent, process, calls_of, calls } => kernel(&match parent {
 			Some(parent) => fathom_kernel::Whose::Children { parent, calls },
-			None => fathom_kernel::Whose::Processes(process),
+			None => fathom_kernel::Whose::Processes { recorded: process, calls_of },
 		}),
 		More::Strace { run, files } => strace(&run, &files),
 		More::Dftracer { run, files } => {

@@ -80,6 +80,11 @@ impl Rows<'_> {
 		&mut self.chunk.writer
 	}
 
+	/// The thread's, for links to its calls.
+	pub fn stream(&self) -> u64 {
+		self.stream.id
+	}
+
 	/// Of the call that begins next.
 	pub fn seq(&self) -> u64 {
 		self.stream.next_seq

@@ -114,6 +114,77 @@ struct journal_s {
 	struct block_device *j_fs_dev;
 };
 
+struct io_ring_ctx {
+	unsigned int flags;
+};
+
+struct io_cqe {
+	__s32 res;
+	int fd;
+};
+
+struct io_kiocb {
+	__u8 opcode;
+	__u32 flags;
+	struct io_cqe cqe;
+	struct io_ring_ctx *ctx;
+};
+
+struct kiocb {
+	long long ki_pos;
+};
+
+/* What a request is made of, by its opcode: it begins with one of these. */
+struct io_rw {
+	struct kiocb kiocb;
+	__u64 addr;
+	__u32 len;
+};
+
+struct io_sync {
+	long long len, off;
+};
+
+struct filename {
+	const char *name;
+};
+
+struct open_how {
+	__u64 flags;
+};
+
+struct io_open {
+	int dfd;
+	__u32 file_slot;
+	struct filename *filename;
+	struct open_how how;
+};
+
+struct io_close {
+	int fd;
+	__u32 file_slot;
+};
+
+struct io_statx {
+	int dfd;
+	struct filename *filename;
+};
+
+struct io_unlink {
+	int dfd;
+	struct filename *filename;
+};
+
+struct io_mkdir {
+	int dfd;
+	struct filename *filename;
+};
+
+struct io_rename {
+	int old_dfd;
+	struct filename *oldpath;
+};
+
 #pragma clang attribute pop
 
 /* A call's arguments among the registers, whose order is the same in every kernel: from here on, at these places. */

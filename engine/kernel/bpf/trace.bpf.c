@@ -67,6 +67,8 @@ struct wanted {
 	__u8 wanted;                      /* 2: opens a file */
 	__u8 path, to, vector, pair, how; /* places of arguments + 1; 0: has none */
 	__u8 pointed[2];
+	__u8 list; /* of enum list */
+	__u8 unused;
 };
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -88,8 +90,22 @@ struct {
 	__type(value, struct library);
 } the_library SEC(".maps");
 
-/* A system call, a fork or an exec, or that its library records a process; engine/kernel/src/calls.rs reads it. */
-enum { CALL = 100, FORK = 101, EXEC = 102, RECORDED = 103 };
+/* Many of these that a call's arguments point to. */
+enum list { POSTED_BLOCKS = 1, FETCHED_EVENTS = 2, REGISTERED_FILES = 3 };
+
+/* A system call, a fork or an exec, or that its library records a process; what io_uring and libaio are given and have
+ * done; engine/kernel/src/calls.rs reads it. */
+enum {
+	CALL = 100,
+	FORK = 101,
+	EXEC = 102,
+	RECORDED = 103,
+	RING = 104,
+	POST = 105,
+	DONE = 106,
+	POSTS = 107,
+	FETCHED = 108
+};
 struct call {
 	__u32 kind;
 	__u32 process, thread;
@@ -362,8 +378,8 @@ static void request_done(__u64 key, struct request_of *request)
 	bpf_map_delete_elem(&requests, &key);
 }
 
-/* In the thread that asks for it. Where its address was another's whose end was not told (Linux 6.18 was seen not to run our
- * programs in some interrupts), that has ended by now. */
+/* In the thread that asks for it. Where its address was another's whose end was not told (a machine may run no BPF
+ * programs while processes of its own are interrupted), that has ended by now. */
 static int bio_made(__u64 key)
 {
 	__u64 who = bpf_get_current_pid_tgid();
@@ -568,8 +584,8 @@ int call_entered(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-/* Bytes of a vector; all ones: not known. */
-static __u64 vector_bytes(__u64 at, __u64 count)
+/* Bytes of a vector; all ones: not known. It is looked at by the kernel once, not wherever it is called from. */
+__attribute__((noinline)) __u64 vector_bytes(__u64 at, __u64 count)
 {
 	struct {
 		__u64 base, length;
@@ -612,6 +628,90 @@ static void call_details(struct call *call, const struct wanted *wanted)
 			call->to, sizeof(call->to), (void *)argument(call, wanted->to)));
 }
 
+/* What asynchronous calls are given and give back, as they lie in memory, in parts that fit into an event. */
+enum {
+	BLOCK = 64,
+	BLOCKS = MOST_TEXT / BLOCK - 1,
+	EVENT = 32,
+	EVENTS = MOST_TEXT / EVENT - 1,
+	MOST_PARTS = 16
+};
+enum { REGISTER_FILES = 2, REGISTER_FILES_UPDATE = 6 };
+/* Of linux/aio_abi.h's struct iocb. It says nothing in one place, so its address does, which its completion names; of a
+ * vector its bytes stand where their number would. */
+enum { OPCODE = 16, BUFFER = 24, COUNT = 32, RESERVED = 48, PREADV = 7, PWRITEV = 8 };
+
+/* The end of the text is where a string's zero would be. */
+static void list_say(struct call *call, __u32 kind, __u32 bytes)
+{
+	const __u32 call_kind = call->kind;
+
+	call->kind = kind;
+	call->length = bytes + 1;
+	call_say(call);
+	call->kind = call_kind;
+	call->length = 0;
+}
+
+static void say_blocks(struct call *call)
+{
+	__u64 at = call->arguments[2], block;
+
+	for (int part = 0; part < MOST_PARTS && part * BLOCKS < call->result; part++) {
+		__u32 count = 0;
+
+		for (int i = 0; i < BLOCKS && part * BLOCKS + i < call->result; i++, count++) {
+			char *to = call->path + i * BLOCK;
+
+			if (bpf_probe_read_user(
+				    &block, sizeof(block),
+				    (void *)(at + (part * BLOCKS + i) * sizeof(block))) ||
+			    bpf_probe_read_user(to, BLOCK, (void *)block))
+				break;
+			__builtin_memcpy(to + RESERVED, &block, sizeof(block));
+			if (to[OPCODE] == PREADV || to[OPCODE] == PWRITEV)
+				*(__u64 *)(to + COUNT) = vector_bytes(*(__u64 *)(to + BUFFER),
+								      *(__u64 *)(to + COUNT));
+		}
+		list_say(call, POSTS, count * BLOCK);
+	}
+}
+
+static void say_fetched(struct call *call)
+{
+	for (int part = 0; part < MOST_PARTS && part * EVENTS < call->result; part++) {
+		__u64 bytes = (call->result - part * EVENTS) * EVENT;
+
+		if (bytes > EVENTS * EVENT)
+			bytes = EVENTS * EVENT;
+		if (bpf_probe_read_user(call->path, bytes,
+					(void *)(call->arguments[3] + part * EVENTS * EVENT)))
+			return;
+		list_say(call, FETCHED, bytes);
+	}
+}
+
+/* Of files that a ring knows by number: the first number, and descriptors. */
+static void registered_details(struct call *call)
+{
+	struct {
+		__u32 first, unused;
+		__u64 files;
+	} update = {.files = call->arguments[2]};
+	__u64 bytes = (__u64)(__u32)call->arguments[3] * sizeof(int);
+
+	if (call->arguments[1] == REGISTER_FILES_UPDATE)
+		bpf_probe_read_user(&update, sizeof(update), (void *)call->arguments[2]);
+	else if (call->arguments[1] != REGISTER_FILES)
+		return;
+	if (bytes > MOST_TEXT - sizeof(int))
+		bytes = MOST_TEXT - sizeof(int);
+	if (bpf_probe_read_user(call->path, bytes, (void *)update.files))
+		return;
+	call->pointed[0] = update.first;
+	call->length = bytes + 1;
+}
+
 static bool opens_library(const struct call *call)
 {
 	__u32 first = 0, start;
@@ -645,10 +745,176 @@ int call_left(struct bpf_raw_tracepoint_args *ctx)
 	call->result = (__s64)ctx->args[1];
 	call_details(call, wanted);
 	began->began = 0; /* a call that is not wanted may come next */
+	if (wanted->list == POSTED_BLOCKS)
+		say_blocks(call);
+	if (wanted->list == FETCHED_EVENTS)
+		say_fetched(call);
+	if (wanted->list == REGISTERED_FILES)
+		registered_details(call);
 	if (wanted->wanted == OPENS && opens_library(call)) {
 		*known = NO_CALLS;
 		call->kind = RECORDED;
 	}
+	call_say(call);
+	return 0;
+}
+
+/* Rings that processes of the run made. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u64);
+	__type(value, __u32);
+} rings SEC(".maps");
+
+static bool tells_calls(void)
+{
+	__u32 process = bpf_get_current_pid_tgid() >> 32;
+	__u32 *known = bpf_map_lookup_elem(&processes, &process);
+
+	return known && *known == ALL;
+}
+
+SEC("raw_tp/io_uring_create")
+int ring_made(struct bpf_raw_tracepoint_args *ctx)
+{
+	__u64 ring = ctx->args[1];
+	__u32 process = bpf_get_current_pid_tgid() >> 32;
+	struct call *call = tells_calls() ? call_begin(RING) : NULL;
+
+	if (!call) {
+		bpf_map_delete_elem(&rings, &ring);
+		return 0;
+	}
+	bpf_map_update_elem(&rings, &ring, &process, BPF_ANY);
+	call->arguments[0] = (__u32)ctx->args[0];
+	call->arguments[1] = ring;
+	call_say(call);
+	return 0;
+}
+
+/* Of linux/io_uring.h. */
+enum opcode {
+	READV = 1,
+	WRITEV = 2,
+	FSYNC = 3,
+	READ_FIXED = 4,
+	WRITE_FIXED = 5,
+	SYNC_FILE_RANGE = 8,
+	FALLOCATE = 17,
+	OPENAT = 18,
+	CLOSE = 19,
+	STATX = 21,
+	READ_PLAIN = 22,
+	WRITE_PLAIN = 23,
+	OPENAT2 = 28,
+	RENAMEAT = 35,
+	UNLINKAT = 36,
+	MKDIRAT = 37,
+};
+
+static void posted_data(struct call *call, const struct io_rw *rw, bool vector)
+{
+	const __u32 length = BPF_CORE_READ(rw, len);
+
+	call->arguments[4] = BPF_CORE_READ(rw, kiocb.ki_pos);
+	call->arguments[5] = vector ? vector_bytes(BPF_CORE_READ(rw, addr), length) : length;
+}
+
+static void posted_path(struct call *call, int directory, const struct filename *name)
+{
+	call->arguments[2] = directory;
+	call->length = read_length(bpf_probe_read_kernel_str(call->path, sizeof(call->path),
+							     BPF_CORE_READ(name, name)));
+}
+
+static void posted_open(struct call *call, const struct io_open *open)
+{
+	call->arguments[3] = BPF_CORE_READ(open, file_slot);
+	call->pointed[0] = BPF_CORE_READ(open, how.flags);
+	posted_path(call, BPF_CORE_READ(open, dfd), BPF_CORE_READ(open, filename));
+}
+
+static void posted_close(struct call *call, const struct io_close *close)
+{
+	const __u32 slot = BPF_CORE_READ(close, file_slot);
+
+	call->arguments[2] = slot ? slot - 1 : (__u32)BPF_CORE_READ(close, fd);
+	call->arguments[3] = slot;
+}
+
+/* What is asked for, in the thread that hands it over: the program's, or the kernel's own of this ring. */
+SEC("raw_tp/io_uring_submit_req")
+int ring_posted(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct io_kiocb *request = (void *)ctx->args[0];
+	__u64 ring = (__u64)BPF_CORE_READ(request, ctx);
+	struct call *call = bpf_map_lookup_elem(&rings, &ring) ? call_begin(POST) : NULL;
+
+	if (!call)
+		return 0;
+	call->number = BPF_CORE_READ(request, opcode);
+	call->arguments[0] = (__u64)request;
+	call->arguments[1] = ring;
+	call->arguments[2] = BPF_CORE_READ(request, cqe.fd);
+	call->arguments[3] =
+		BPF_CORE_READ(request, flags) & 1; /* a file by its number in the ring */
+	switch (call->number) {
+	case READV:
+	case WRITEV:
+		posted_data(call, (void *)request, true);
+		break;
+	case READ_FIXED:
+	case WRITE_FIXED:
+	case READ_PLAIN:
+	case WRITE_PLAIN:
+		posted_data(call, (void *)request, false);
+		break;
+	case FSYNC:
+	case SYNC_FILE_RANGE:
+	case FALLOCATE:
+		call->arguments[4] = BPF_CORE_READ((struct io_sync *)request, off);
+		call->arguments[5] = BPF_CORE_READ((struct io_sync *)request, len);
+		break;
+	case OPENAT:
+	case OPENAT2:
+		posted_open(call, (void *)request);
+		break;
+	case CLOSE:
+		posted_close(call, (void *)request);
+		break;
+	case STATX:
+		posted_path(call, BPF_CORE_READ((struct io_statx *)request, dfd),
+			    BPF_CORE_READ((struct io_statx *)request, filename));
+		break;
+	case RENAMEAT:
+		posted_path(call, BPF_CORE_READ((struct io_rename *)request, old_dfd),
+			    BPF_CORE_READ((struct io_rename *)request, oldpath));
+		break;
+	case UNLINKAT:
+		posted_path(call, BPF_CORE_READ((struct io_unlink *)request, dfd),
+			    BPF_CORE_READ((struct io_unlink *)request, filename));
+		break;
+	case MKDIRAT:
+		posted_path(call, BPF_CORE_READ((struct io_mkdir *)request, dfd),
+			    BPF_CORE_READ((struct io_mkdir *)request, filename));
+		break;
+	}
+	call_say(call);
+	return 0;
+}
+
+SEC("raw_tp/io_uring_complete")
+int ring_done(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct io_kiocb *request = (void *)ctx->args[1]; /* none: one of several answers to it */
+	__u64 ring = request ? (__u64)BPF_CORE_READ(request, ctx) : 0;
+	struct call *call = bpf_map_lookup_elem(&rings, &ring) ? call_begin(DONE) : NULL;
+
+	if (!call)
+		return 0;
+	call->arguments[0] = (__u64)request;
+	call->result = BPF_CORE_READ(request, cqe.res);
 	call_say(call);
 	return 0;
 }

@@ -3,8 +3,8 @@
 
 use fathom_strace::{About, CALLS, Field, Shape};
 
-/// `struct wanted`: 1, or 2 where it opens a file; then places of arguments + 1.
-pub type Wanted = [u8; 8];
+/// `struct wanted`: 1, or 2 where it opens a file; then places of arguments + 1; then what it has many of.
+pub type Wanted = [u8; 10];
 const IS_WANTED: usize = 0;
 const PATH: usize = 1;
 const TO: usize = 2;
@@ -12,10 +12,14 @@ const VECTOR: usize = 3;
 const PAIR: usize = 4;
 const HOW: usize = 5;
 const POINTED: [usize; 2] = [6, 7];
+const LIST: usize = 8;
 
 const ARGUMENTS: usize = 6;
 const AT_FDCWD: i32 = -100;
 const UNKNOWN: u64 = u64::MAX;
+
+/// libc's crate has no name for it.
+const IO_PGETEVENTS: i64 = if cfg!(target_arch = "x86_64") { 333 } else { 292 };
 
 /// Of this machine's kernel.
 #[rustfmt::skip]
@@ -95,6 +99,15 @@ const NUMBERS: &[(&str, i64)] = &[
 	("fchdir", libc::SYS_fchdir),
 	("getcwd", libc::SYS_getcwd),
 	("rt_sigreturn", libc::SYS_rt_sigreturn),
+	("io_setup", libc::SYS_io_setup),
+	("io_destroy", libc::SYS_io_destroy),
+	("io_submit", libc::SYS_io_submit),
+	("io_cancel", libc::SYS_io_cancel),
+	("io_getevents", libc::SYS_io_getevents),
+	("io_pgetevents", IO_PGETEVENTS),
+	("io_uring_setup", libc::SYS_io_uring_setup),
+	("io_uring_enter", libc::SYS_io_uring_enter),
+	("io_uring_register", libc::SYS_io_uring_register),
 ];
 
 /// Those that newer machines' kernels do not have.
@@ -159,6 +172,9 @@ fn wanted(name: &str) -> Wanted {
 	match name {
 		"pipe" | "pipe2" => wanted[PAIR] = 1,
 		"openat2" => wanted[HOW] = 2 + 1,
+		"io_submit" => wanted[LIST] = 1,
+		"io_getevents" | "io_pgetevents" => wanted[LIST] = 2,
+		"io_uring_register" => wanted[LIST] = 3,
 		_ => {}
 	}
 	wanted
@@ -189,7 +205,7 @@ pub fn all() -> impl Iterator<Item = (u32, &'static str, Wanted)> {
 	numbers.map(|&(name, number)| (number as u32, name, wanted(name)))
 }
 
-/// What is said: a call, a fork or an exec.
+/// What is said: a call, a fork or an exec, or an operation of io_uring.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Told<'a> {
 	pub kind: u32,
@@ -200,7 +216,7 @@ pub struct Told<'a> {
 	pub ended: u64,
 	pub arguments: [u64; ARGUMENTS],
 	pub result: i64,
-	pointed: [u64; 2],
+	pub pointed: [u64; 2],
 	/// `None`: it could not be read, or there is none.
 	pub path: Option<&'a [u8]>,
 	pub to: &'a [u8],
@@ -211,6 +227,13 @@ pub const FORK: u32 = 101;
 pub const EXEC: u32 = 102;
 /// A library is in the process from here on, and tells of its calls.
 pub const RECORDED: u32 = 103;
+/// A ring of io_uring was made; it was given an operation; one is done.
+pub const RING: u32 = 104;
+pub const POST: u32 = 105;
+pub const DONE: u32 = 106;
+/// `io_submit` was given operations; some were fetched.
+pub const POSTS: u32 = 107;
+pub const FETCHED: u32 = 108;
 const PATH_AT: usize = 128;
 const TO_AT: usize = PATH_AT + 4096;
 
@@ -232,7 +255,7 @@ pub fn read(bytes: &[u8]) -> Option<Told<'_>> {
 	let (length, to) = (word(bytes, 120)? as usize, word(bytes, 124)? as usize);
 	let end = length.checked_sub(1).map(|length| PATH_AT + length);
 	Some(Told {
-		kind: (CALL..=RECORDED).contains(&kind).then_some(kind)?,
+		kind: (CALL..=FETCHED).contains(&kind).then_some(kind)?,
 		process: word(bytes, 4)?,
 		thread: word(bytes, 8)?,
 		number: word(bytes, 12)?,
@@ -297,9 +320,14 @@ impl Told<'_> {
 
 	/// Of an exec: its words.
 	pub fn words(&self) -> Vec<Vec<u8>> {
-		let words = self.to.strip_suffix(b"\0").unwrap_or(self.to);
-		words.split(|&byte| byte == 0).map(<[u8]>::to_vec).collect()
+		words(self.to)
 	}
+}
+
+/// Of a command line, with a zero after each.
+pub fn words(command: &[u8]) -> Vec<Vec<u8>> {
+	let words = command.strip_suffix(b"\0").unwrap_or(command);
+	words.split(|&byte| byte == 0).map(<[u8]>::to_vec).collect()
 }
 
 /// With its name, where it is still open and may be looked at; a pipe has no position, whichever it is.

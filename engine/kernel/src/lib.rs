@@ -7,6 +7,7 @@ use std::path::Path;
 mod calls;
 mod event;
 mod file;
+mod operations;
 mod programs;
 mod rights;
 mod unrecorded;

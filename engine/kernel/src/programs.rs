@@ -24,6 +24,12 @@ const NEEDED: [(&str, &str); 9] = [
 ];
 /// Where system calls are asked for.
 const OF_CALLS: [(&str, &str); 2] = [("call_entered", "sys_enter"), ("call_left", "sys_exit")];
+/// Then, too; all of them, or none: a kernel may have no io_uring.
+const OF_RINGS: [(&str, &str); 3] = [
+	("ring_done", "io_uring_complete"),
+	("ring_posted", "io_uring_submit_req"),
+	("ring_made", "io_uring_create"),
+];
 /// One of several, by the kernel's age; or of file systems that may not be there.
 const OPTIONAL: [(&str, &str); 6] = [
 	("throttled_12", "balance_dirty_pages"),
@@ -38,6 +44,7 @@ const INSTEAD: [(&str, &str); 1] = [("throttled_12", "throttled_8")];
 
 /// What is asked of a process: numbers of `enum followed`.
 const CHILDREN: u32 = 0;
+const ALL: u32 = 1;
 const NO_CALLS: u32 = 2;
 /// Of its path, the last bytes.
 const MOST_LIBRARY: usize = 256;
@@ -105,17 +112,20 @@ impl Programs {
 				attached.push(name);
 			}
 		}
+		let rings = !with_calls || attach_rings(&mut loaded)?;
 		let mut wanted: Array<MapData, Wanted> = map(&mut loaded, "wanted_calls")?;
 		for (number, _, of_call) in calls::all() {
 			wanted.set(number, of_call, 0).map_err(|error| why(&error))?;
 		}
 		let absent = OPTIONAL.iter().filter(|(name, _)| !seen(name, &attached));
+		let mut absent: Vec<&str> = absent.map(|(_, point)| *point).collect();
+		absent.extend((!rings).then_some("io_uring"));
 		Ok(Programs {
 			processes: map(&mut loaded, "processes")?,
 			lost: map(&mut loaded, "lost")?,
 			library: map(&mut loaded, "the_library")?,
 			events: map(&mut loaded, "events")?,
-			absent: absent.map(|(_, point)| *point).collect(),
+			absent,
 			_loaded: loaded,
 		})
 	}
@@ -125,9 +135,10 @@ impl Programs {
 		self.processes.insert(parent, CHILDREN, 0).map_err(|error| why(&error))
 	}
 
-	/// From now on, what this process does is told, and what it starts.
-	pub fn follow_process(&mut self, process: u32) -> Result<(), KernelError> {
-		self.processes.insert(process, NO_CALLS, 0).map_err(|error| why(&error))
+	/// From now on, what this process does is told, and what it starts; with `calls` its system calls, too.
+	pub fn follow_process(&mut self, process: u32, calls: bool) -> Result<(), KernelError> {
+		let asked = if calls { ALL } else { NO_CALLS };
+		self.processes.insert(process, asked, 0).map_err(|error| why(&error))
 	}
 
 	/// Have all of them ended?
@@ -148,6 +159,16 @@ impl Programs {
 	pub fn lost(&self) -> [u64; 3] {
 		[0, 1, 2].map(|at| self.lost.get(&at, 0).unwrap_or(0))
 	}
+}
+
+fn attach_rings(loaded: &mut Ebpf) -> Result<bool, KernelError> {
+	for (name, point) in OF_RINGS {
+		let program = program(loaded, name)?;
+		if program.load().is_err() || program.attach(point).is_err() {
+			return Ok(false);
+		}
+	}
+	Ok(true)
 }
 
 fn replaced(name: &str, attached: &[&str]) -> bool {

@@ -8,7 +8,8 @@ use fathom_import::{Node, write};
 use fathom_strace::{Live, Program};
 
 use crate::KernelError;
-use crate::calls::{self, EXEC, FORK, Known, RECORDED, Told};
+use crate::calls::{self, DONE, EXEC, FETCHED, FORK, Known, POST, POSTS, RECORDED, RING, Told};
+use crate::operations;
 
 /// What the log says of such a program.
 const LIMITS: &str = "recorded by the kernel: system calls only, no library above them; no inode, so a file is its name";
@@ -22,6 +23,8 @@ pub struct Unrecorded<'n> {
 	parent: u32,
 	/// Between their fork and their exec they are still `fathom run`.
 	starting: HashSet<u32>,
+	/// Of io_uring, by process and descriptor.
+	rings: HashMap<(u32, u64), u64>,
 }
 
 /// `None`: it has ended, or may not be looked at; then its file is one of which nothing is known.
@@ -30,13 +33,42 @@ fn link(process: u32, name: &str) -> Option<Vec<u8>> {
 	Some(path.into_os_string().into_encoded_bytes())
 }
 
+fn numbers_in(folder: &str) -> Vec<u32> {
+	let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+	entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+fn threads(process: u32) -> Vec<u32> {
+	numbers_in(&format!("/proc/{process}/task"))
+}
+
+/// What a program is that runs, and what it has open.
+fn running(process: u32) -> Program {
+	let read = |name: &str| fs::read(format!("/proc/{process}/{name}")).unwrap_or_default();
+	let open = |fd: u32| Some((i64::from(fd), link(process, &format!("fd/{fd}"))?));
+	let command = read("cmdline");
+	let status = String::from_utf8_lossy(&read("status")).into_owned();
+	let parent = status.lines().find_map(|line| line.strip_prefix("PPid:")?.trim().parse().ok());
+	Program {
+		parent: parent.unwrap_or(0),
+		path: link(process, "exe").unwrap_or_default(),
+		words: calls::words(&command),
+		directory: link(process, "cwd"),
+		open: numbers_in(&format!("/proc/{process}/fd")).into_iter().filter_map(open).collect(),
+	}
+}
+
 impl<'n> Unrecorded<'n> {
-	pub fn new(node: &'n Node, parent: u32) -> Unrecorded<'n> {
+	/// `there`: such programs that run already.
+	pub fn new(node: &'n Node, parent: u32, there: &[u32]) -> Unrecorded<'n> {
+		let mut live = Live::new(node);
+		there.iter().for_each(|&process| live.there(process, &threads(process), running(process)));
 		Unrecorded {
-			live: Live::new(node),
+			live,
 			known: calls::known().collect(),
 			parent,
 			starting: HashSet::new(),
+			rings: HashMap::new(),
 		}
 	}
 
@@ -45,6 +77,11 @@ impl<'n> Unrecorded<'n> {
 			FORK => self.fork(told),
 			EXEC => self.exec(told),
 			RECORDED => self.live.forget(told.thread),
+			RING => {
+				let [fd, ring, ..] = told.arguments;
+				self.rings.insert((told.process, fd), ring);
+			}
+			POST | DONE | POSTS | FETCHED => self.operations(told),
 			_ => self.call(told),
 		}
 	}
@@ -88,7 +125,29 @@ impl<'n> Unrecorded<'n> {
 	fn call(&mut self, told: &Told<'_>) {
 		let known = self.known.get(&told.number).filter(|_| !self.starting.contains(&told.process));
 		if let Some(known) = known {
+			if let Some((first, files)) = operations::registered(told, known.name)
+				&& let Some(&ring) = self.rings.get(&(told.process, told.arguments[0]))
+			{
+				self.live.register(told.thread, ring, first, &files);
+			}
 			self.live.call(told.thread, (told.began, told.ended), told.text(known), told.result);
+		}
+	}
+
+	fn operations(&mut self, told: &Told<'_>) {
+		let (at, process) = (told.began, u64::from(told.process));
+		let who = (told.process, told.thread);
+		match told.kind {
+			POST => {
+				if let Some(post) = operations::of_ring(told) {
+					self.live.post(who, at, &post);
+				}
+			}
+			DONE => self.live.done(None, at, operations::key_of_ring(told), told.result),
+			POSTS => operations::of_blocks(told.path.unwrap_or_default(), process)
+				.for_each(|post| self.live.post(who, at, &post)),
+			_ => operations::fetched(told.path.unwrap_or_default(), process)
+				.for_each(|(key, result)| self.live.done(Some(told.thread), at, key, result)),
 		}
 	}
 

@@ -27,12 +27,21 @@ const FLUSH: Duration = Duration::from_millis(500);
 pub enum Whose {
 	/// Of what a process starts; with `calls` system calls, too, of programs that no library is in.
 	Children { parent: u32, calls: bool },
-	/// Of these processes and what they start.
-	Processes(Vec<u32>),
+	/// Of these processes and what they start; `calls_of`: no library is in them, so with their system calls.
+	Processes { recorded: Vec<u32>, calls_of: Vec<u32> },
+}
+
+impl Whose {
+	fn with_calls(&self) -> bool {
+		match self {
+			Whose::Children { calls, .. } => *calls,
+			Whose::Processes { calls_of, .. } => !calls_of.is_empty(),
+		}
+	}
 }
 
 /// Standard input says the node's folder when the run begins, and then the library's path, or of given processes the
-/// folder of their rings. `say` gives a line to who started us: "loaded"; "ready", when they follow.
+/// folder of their rings and the library's path. `say` gives a line to who started us: "loaded"; "ready", when they follow.
 ///
 /// Of children it ends when standard input is closed, and says at the end what was lost, if anything was, and "done".
 /// Of given processes it outlives who started it, until none of them is left, or the rings are gone.
@@ -41,32 +50,40 @@ pub fn run(of: &Whose, say: impl Fn(&str)) -> Result<(), KernelError> {
 	if let Whose::Children { parent, .. } = of {
 		rights::check_owner(*parent)?;
 	}
-	let mut programs = Programs::load(matches!(of, Whose::Children { calls: true, .. }))?;
+	let mut programs = Programs::load(of.with_calls())?;
 	say("loaded");
-	let (Some(folder), Some(other)) = (next_line(), next_line()) else { return Ok(()) };
+	let Some(folder) = next_line() else { return Ok(()) };
 	let folder = Path::new(&folder);
 	let mut file = EventFile::create(folder)?;
 	match of {
 		Whose::Children { parent, .. } => {
-			programs.know_library(other.as_bytes())?;
-			of_children(*parent, folder, &mut programs, &mut file, &say)?;
+			let Some(library) = next_line() else { return Ok(()) };
+			programs.know_library(library.as_bytes())?;
+			programs.follow_children(*parent)?;
+			say("ready");
+			let is_over = |_: &Programs| closed(INTERVAL);
+			record(*parent, &[], folder, &mut programs, &mut file, is_over)?;
 			say_lost(&mut programs, &mut file, &say);
 			file.finish()?;
 			say("done");
 		}
-		Whose::Processes(processes) => {
-			for &process in processes {
-				programs.follow_process(process)?;
-				// It cannot have become another's since: its end is seen.
-				rights::check_owner(process)?;
+		Whose::Processes { recorded, calls_of } => {
+			let (Some(rings), Some(library)) = (next_line(), next_line()) else { return Ok(()) };
+			programs.know_library(library.as_bytes())?;
+			for (processes, calls) in [(recorded, false), (calls_of, true)] {
+				for &process in processes {
+					programs.follow_process(process, calls)?;
+					// It cannot have become another's since: its end is seen.
+					rights::check_owner(process)?;
+				}
 			}
 			say("ready");
-			let rings = Path::new(&other);
+			let rings = Path::new(&rings);
 			let is_over = |programs: &Programs| {
 				thread::sleep(INTERVAL);
 				!rings.exists() || programs.follow_none()
 			};
-			follow(&mut programs, &mut file, is_over, |_| ())?;
+			record(0, calls_of, folder, &mut programs, &mut file, is_over)?;
 			say_lost(&mut programs, &mut file, &|_: &str| ());
 			file.finish()?;
 		}
@@ -74,22 +91,23 @@ pub fn run(of: &Whose, say: impl Fn(&str)) -> Result<(), KernelError> {
 	Ok(())
 }
 
-fn of_children(
+/// Events into the file, and calls of programs that no library is in into files of theirs. `parent` started what begins;
+/// `there`: such programs that run already.
+fn record(
 	parent: u32,
+	there: &[u32],
 	folder: &Path,
 	programs: &mut Programs,
 	file: &mut EventFile,
-	say: &impl Fn(&str),
+	is_over: impl Fn(&Programs) -> bool,
 ) -> Result<(), KernelError> {
 	let now = Clock::now();
 	let node = unrecorded::node_of(folder, now.monotonic, now.realtime)?;
 	thread::scope(|scope| {
 		let (calls, told) = sync_channel(MOST_BATCHES);
-		let unrecorded = || Unrecorded::new(&node, parent);
+		let unrecorded = || Unrecorded::new(&node, parent, there);
 		let worker = scope.spawn(move || work(unrecorded(), &told).finish(folder));
-		programs.follow_children(parent)?;
-		say("ready");
-		follow(programs, file, |_| closed(INTERVAL), |batch| send(&calls, batch))?;
+		follow(programs, file, is_over, |batch| send(&calls, batch))?;
 		drop(calls);
 		let worked = worker.join();
 		worked.unwrap_or_else(|_| Err(KernelError::Refused("its worker panicked".to_owned())))

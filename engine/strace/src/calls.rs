@@ -35,7 +35,9 @@ pub enum Field {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
+	/// Empty: no log has it; it is told by the kernel itself.
 	pub syscall: &'static str,
+	pub layer: &'static str,
 	pub op: &'static str,
 	pub kind: &'static str,
 	pub about: About,
@@ -79,6 +81,12 @@ const ROOM: Fields = &[("result", Result), ("room", Argument(2))];
 const SOUGHT: Fields = &[("result", Result), ("distance", Argument(1)), ("whence", Argument(2))];
 const MAPPED: Fields = &[("size", Argument(1)), ("offset", Argument(5)), ("result", Result)];
 const UNMAPPED: Fields = &[("size", Argument(1)), ("result", Result)];
+const SUBMITTED: Fields = &[("result", Result), ("count", Argument(1))];
+const FETCHED: Fields = &[("result", Result), ("least", Argument(1)), ("most", Argument(2))];
+const ENTERED: Fields = &[("result", Result), ("submit", Argument(1)), ("least", Argument(2))];
+/// Of posts and completions, which are no system calls: where they say it themselves.
+const POSTED: Fields = &[("size", Result), ("offset", Result), ("opcode", Result)];
+const DONE: Fields = &[("offset", Result), ("bytes", Result), ("result", Result)];
 const COMMAND: Fields = &[("result", Result), ("cmd", Argument(1))];
 
 const fn call(
@@ -88,11 +96,16 @@ const fn call(
 	about: About,
 	fields: Fields,
 ) -> Shape {
-	Shape { syscall, op, kind, about, fields, to: None }
+	Shape { syscall, layer: "posix", op, kind, about, fields, to: None }
 }
 
 const fn two(syscall: &'static str, about: About, to: (usize, usize)) -> Shape {
-	Shape { syscall, op: syscall, kind: "meta", about, fields: RESULT, to: Some(to) }
+	Shape { to: Some(to), ..meta(syscall, about, RESULT) }
+}
+
+/// Of asynchronous I/O, as `catalog/probes/{aio,libaio,uring}.toml` have it.
+const fn aio(op: &'static str, kind: &'static str, fields: Fields) -> Shape {
+	Shape { layer: "aio", ..call("", op, kind, Nothing, fields) }
 }
 
 const fn meta(syscall: &'static str, about: About, fields: Fields) -> Shape {
@@ -202,6 +215,22 @@ pub const CALLS: &[Shape] = &[
 	call("chdir", "chdir", "dir", Path(0), RESULT),
 	call("fchdir", "fchdir", "dir", Fd(0), RESULT),
 	call("getcwd", "getcwd", "dir", Nothing, RESULT),
+	aio("io_setup", "open", RESULT),
+	aio("io_destroy", "close", RESULT),
+	aio("io_submit", "post", SUBMITTED),
+	aio("io_cancel", "meta", RESULT),
+	aio("io_getevents", "wait", FETCHED),
+	aio("io_pgetevents", "wait", FETCHED),
+	aio("io_uring_setup", "open", RESULT),
+	aio("io_uring_enter", "wait", ENTERED),
+	aio("io_uring_register", "meta", RESULT),
+	aio("post_read", "post", POSTED),
+	aio("post_write", "post", POSTED),
+	aio("post_sync", "post", POSTED),
+	aio("post_other", "post", POSTED),
+	aio("done_read", "read", DONE),
+	aio("done_write", "write", DONE),
+	aio("done", "wait", DONE),
 ];
 
 /// No rows, but what processes, descriptors and signals do.
@@ -220,9 +249,17 @@ pub fn place(syscall: &[u8]) -> Option<usize> {
 	PLACES.get(syscall).copied()
 }
 
+/// Of a row that no log has.
+pub fn place_of_op(op: &[u8]) -> Option<usize> {
+	CALLS.iter().position(|shape| shape.syscall.is_empty() && shape.op.as_bytes() == op)
+}
+
 impl Shape {
 	/// As a stream says it.
 	pub fn flags(&self) -> u64 {
+		if self.layer == "aio" {
+			return if self.op.starts_with("done") { op_flag::BESIDE } else { 0 };
+		}
 		let tracked = self.fields.iter().any(|(_, from)| *from == Position);
 		let pieces = self.fields.iter().position(|(name, _)| *name == "count");
 		let pieces = pieces.map_or(0, |field| (field as u64 + 1) << op_flag::PIECES_SHIFT);

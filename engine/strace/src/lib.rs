@@ -6,6 +6,7 @@ mod descriptors;
 mod line;
 mod live;
 mod log;
+mod operations;
 mod process;
 mod rows;
 mod run;
@@ -13,6 +14,7 @@ mod text;
 
 pub use calls::{About, CALLS, Field, Shape};
 pub use live::{Live, Program, quote};
+pub use operations::{Action, File, Post};
 pub use run::{Imported, import};
 
 /// What a log had that did not become rows.

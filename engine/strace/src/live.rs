@@ -7,6 +7,7 @@ use fathom_import::{Image, Node};
 use crate::calls;
 use crate::line::Outcome;
 use crate::log::Event;
+use crate::operations::Post;
 use crate::process::Processes;
 
 /// Errors are numbers from here to -1.
@@ -61,6 +62,33 @@ impl<'n> Live<'n> {
 			text: Cow::Owned(text),
 			outcome: Some(outcome),
 		});
+	}
+
+	/// An operation of asynchronous I/O is handed over, by the process or by a thread that the kernel has in it.
+	pub fn post(&mut self, (process, tid): (u32, u32), at: u64, post: &Post<'_>) {
+		self.processes.know(tid, process);
+		self.processes.post(tid, at.saturating_add(self.node.epoch), post);
+	}
+
+	/// One is done. `tid`: who fetched it; `None`: whoever posted it.
+	pub fn done(&mut self, tid: Option<u32>, at: u64, key: (u64, u64), result: i64) {
+		self.processes.done(tid, at.saturating_add(self.node.epoch), key, result);
+	}
+
+	/// A ring of io_uring knows files by numbers, from `first` on.
+	pub fn register(&mut self, tid: u32, ring: u64, first: i64, files: &[i32]) {
+		self.processes.register(tid, ring, first, files);
+	}
+
+	/// A program that runs already, with its threads.
+	pub fn there(&mut self, process: u32, threads: &[u32], program: Program) {
+		self.processes.add((process, program.parent), program.directory, program.open);
+		if let Some(image) = self.processes.images.last_mut() {
+			image.executable = program.path;
+			image.command = program.words.join(&0);
+			image.command.push(0);
+		}
+		threads.iter().for_each(|&tid| self.processes.know(tid, process));
 	}
 
 	/// A thread becomes another program.

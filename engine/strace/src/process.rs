@@ -5,13 +5,13 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use fathom_import::Node;
-use fathom_stream::object_class;
 
 use crate::calls::{self, About, CALLS, Field, Shape};
 use crate::descriptors::{Entry, Numbers, Table};
 use crate::line::Outcome;
 use crate::log::Event;
-use crate::rows::{Image, Key, ObjectDef, Row, unknown};
+use crate::operations::Operations;
+use crate::rows::{Image, ObjectDef, Row, path_object, unknown};
 use crate::text::{self, AT_FDCWD, Descriptor};
 
 struct Thread {
@@ -20,12 +20,18 @@ struct Thread {
 	directory: Rc<RefCell<Option<Vec<u8>>>>,
 	/// When a call began that a signal interrupted and the kernel will make again, and its first words.
 	held: Option<(u64, Vec<u8>)>,
+	/// Posts and completions of asynchronous I/O, until it is known which call they lie in.
+	points: Vec<Row>,
 }
+
+/// A thread of the kernel's own, which posts for the program, makes no call around them.
+const MOST_POINTS: usize = 4096;
 
 pub struct Processes<'n> {
 	pub images: Vec<Image>,
 	threads: HashMap<u32, Thread>,
 	numbers: Numbers,
+	pub operations: Operations,
 	node: &'n Node,
 	/// Where the first process begins.
 	directory: Option<Vec<u8>>,
@@ -79,24 +85,13 @@ fn join(directory: Option<&[u8]>, path: Vec<u8>) -> Vec<u8> {
 	}
 }
 
-fn path_object(name: Vec<u8>) -> ObjectDef {
-	let key = Key::Path(name.clone());
-	ObjectDef {
-		key,
-		class: object_class::PATH,
-		parent: None,
-		name,
-		numbers: Vec::new(),
-		created: false,
-	}
-}
-
 impl<'n> Processes<'n> {
 	pub fn new(node: &'n Node, directory: Option<Vec<u8>>, command: Vec<u8>) -> Processes<'n> {
 		Processes {
 			images: Vec::new(),
 			threads: HashMap::new(),
 			numbers: Numbers::default(),
+			operations: Operations::default(),
 			node,
 			directory,
 			command,
@@ -126,6 +121,17 @@ impl<'n> Processes<'n> {
 		self.threads.contains_key(&tid)
 	}
 
+	/// A thread that the kernel made in this process, without a call that says so.
+	pub fn know(&mut self, tid: u32, process: u32) {
+		let Some(of) = self.threads.get(&process).filter(|_| !self.threads.contains_key(&tid))
+		else {
+			return;
+		};
+		let (table, directory) = (Rc::clone(&of.table), Rc::clone(&of.directory));
+		let thread = Thread { image: of.image, table, directory, held: None, points: Vec::new() };
+		self.threads.insert(tid, thread);
+	}
+
 	/// The image of a thread is recorded by somebody else.
 	pub fn forget(&mut self, tid: u32) {
 		let Some(image) = self.threads.get(&tid).map(|thread| thread.image) else { return };
@@ -148,7 +154,7 @@ impl<'n> Processes<'n> {
 			b"execve" | b"execveat" => self.exec(event, name, &arguments),
 			b"rt_sigreturn" => self.signal_over(event),
 			_ => {
-				if let Some(place) = calls::place(name) {
+				if let Some(place) = calls::place(name).or_else(|| calls::place_of_op(name)) {
 					self.call(event, place, &arguments);
 				}
 			}
@@ -156,6 +162,10 @@ impl<'n> Processes<'n> {
 	}
 
 	pub fn end(&mut self) {
+		let threads: Vec<u32> = self.threads.keys().copied().collect();
+		for tid in threads {
+			self.points_before(tid, u64::MAX);
+		}
 		self.images.iter_mut().for_each(|image| image.end(self.node, false));
 	}
 
@@ -169,6 +179,7 @@ impl<'n> Processes<'n> {
 			table: Rc::default(),
 			directory: Rc::new(RefCell::new(self.directory.clone())),
 			held: None,
+			points: Vec::new(),
 		};
 		self.threads.insert(tid, thread);
 	}
@@ -202,11 +213,13 @@ impl<'n> Processes<'n> {
 			self.images.push(child_image);
 			image = self.images.len() - 1;
 		}
-		self.threads.insert(child, Thread { image, table, directory, held: None });
+		self.threads
+			.insert(child, Thread { image, table, directory, held: None, points: Vec::new() });
 	}
 
 	fn exec(&mut self, event: &Event<'_>, name: &[u8], arguments: &Arguments<'_>) {
 		let done = event.outcome.as_ref().is_some_and(|outcome| outcome.result == Some(0));
+		self.points_before(event.tid, u64::MAX);
 		let Some(thread) = self.threads.get_mut(&event.tid).filter(|_| done) else { return };
 		let first = if name == b"execveat" { 1 } else { 0 };
 		let before = &mut self.images[thread.image];
@@ -280,14 +293,37 @@ impl<'n> Processes<'n> {
 			fields,
 			to,
 			open: outcome.result.is_none(),
+			operation: None,
 		};
 		let other = self.other_side(event, shape, arguments, &outcome);
 		if !failed {
 			self.effect(event, shape, arguments, &outcome, entry.as_ref(), &mut row);
 		}
-		let image = self.threads[&event.tid].image;
-		for row in [Some(row), other].iter().flatten() {
-			self.images[image].row(self.node, event.tid, row);
+		let inside = self.points_before(event.tid, row.began);
+		let image = &mut self.images[self.threads[&event.tid].image];
+		image.tree(self.node, event.tid, &inside, &row);
+		if let Some(other) = other {
+			image.row(self.node, event.tid, &other);
+		}
+	}
+
+	/// Posts and completions of a thread that wait for the call around them; those from before it have none.
+	fn points_before(&mut self, tid: u32, call: u64) -> Vec<Row> {
+		let Some(thread) = self.threads.get_mut(&tid) else { return Vec::new() };
+		let inside = thread.points.iter().position(|row| row.began >= call);
+		let inside = thread.points.split_off(inside.unwrap_or(thread.points.len()));
+		let image = &mut self.images[thread.image];
+		for row in thread.points.drain(..) {
+			image.row(self.node, tid, &row);
+		}
+		inside
+	}
+
+	pub fn point(&mut self, tid: u32, row: Row) {
+		let Some(thread) = self.threads.get_mut(&tid) else { return };
+		thread.points.push(row);
+		if thread.points.len() > MOST_POINTS {
+			self.points_before(tid, u64::MAX);
 		}
 	}
 
@@ -316,6 +352,7 @@ impl<'n> Processes<'n> {
 			fields: fields(&CALLS[place], arguments, outcome, Some(&entry)),
 			to: None,
 			open: false,
+			operation: None,
 		})
 	}
 
@@ -332,10 +369,27 @@ impl<'n> Processes<'n> {
 			_ => return None,
 		};
 		let descriptor = arguments.descriptor(place).filter(|descriptor| descriptor.number >= 0)?;
-		let table = &self.threads.get(&event.tid)?.table;
-		let entry = table.borrow_mut().find(&descriptor, self.renamed, &mut self.numbers);
+		let entry = self.entry_of(event.tid, &descriptor)?;
 		entry.description.borrow_mut().used(event.tid, event.began, event.ended);
 		Some(entry)
+	}
+
+	pub fn entry_of(&mut self, tid: u32, descriptor: &Descriptor) -> Option<Entry> {
+		let table = &self.threads.get(&tid).filter(|_| descriptor.number >= 0)?.table;
+		Some(table.borrow_mut().find(descriptor, self.renamed, &mut self.numbers))
+	}
+
+	/// A file that a thread opened, of which no descriptor was known.
+	pub fn opened(&mut self, tid: u32, fd: i64, name: Vec<u8>, flags: i64) -> Option<ObjectDef> {
+		let mut table = self.threads.get(&tid)?.table.borrow_mut();
+		let entry = table.open(fd, (name, None), flags, Some(0), &mut self.numbers);
+		Some(entry.description.borrow().object(fd, true))
+	}
+
+	pub fn closed(&mut self, tid: u32, fd: i64) {
+		if let Some(thread) = self.threads.get(&tid) {
+			thread.table.borrow_mut().close(fd);
+		}
 	}
 
 	fn mapping(&self, tid: u32, arguments: &Arguments<'_>) -> Option<ObjectDef> {
@@ -344,7 +398,7 @@ impl<'n> Processes<'n> {
 	}
 
 	/// A path from where the thread is, or from a directory that it has open.
-	fn whole(&self, tid: u32, directory: Option<&Descriptor>, path: Vec<u8>) -> Vec<u8> {
+	pub fn whole(&self, tid: u32, directory: Option<&Descriptor>, path: Vec<u8>) -> Vec<u8> {
 		let thread = &self.threads[&tid];
 		match directory {
 			Some(descriptor) if descriptor.number != AT_FDCWD || descriptor.path.is_some() => {
@@ -430,6 +484,10 @@ impl<'n> Processes<'n> {
 				let file = entry.description.borrow().object(fd, false);
 				table.map(result as u64, arguments.number(1) as u64, file, &mut self.numbers);
 			}
+			("io_uring_setup", _) => {
+				let name = b"anon_inode:[io_uring]".to_vec();
+				table.open(result, (name, None), 0, Some(0), &mut self.numbers);
+			}
 			("munmap", _) => table.unmap(arguments.number(0) as u64, arguments.number(1) as u64),
 			("chdir", _) => {
 				*thread.directory.borrow_mut() = row.about.as_ref().map(|about| about.name.clone());
@@ -443,7 +501,7 @@ impl<'n> Processes<'n> {
 				let numbers = &mut self.numbers;
 				moved(&mut table, numbers, entry, shape, arguments, result);
 			}
-			_ if shape.kind == "open" => {
+			_ if shape.kind == "open" && shape.layer == "posix" => {
 				let shown =
 					outcome.descriptor.as_ref().and_then(|descriptor| descriptor.path.clone());
 				let argument = row.about.take().map(|about| about.name);

@@ -4,7 +4,7 @@
 use crate::chunk::{CRC_AT, Chunk, Clock, HEADER, Header, checksum};
 use crate::format::{chunk_flag, counter_detail, record_type};
 use crate::record::{
-	BINS, Counter, CounterData, Datatype, FileData, Heat, Hint, Inside, KernelEvent, Object,
+	BINS, Counter, CounterData, Datatype, FileData, Heat, Hint, Inside, KernelEvent, Link, Object,
 	OpRecord, Order, ProcessRecord, SIZES_KNOWN, Samples, Series, SomeCounts, Tally, Text,
 	Unfinished,
 };
@@ -197,6 +197,17 @@ impl ChunkWriter {
 		put_text(&mut payload, text.name);
 		put_text(&mut payload, text.value);
 		self.record(record_type::TEXT, &payload);
+	}
+
+	/// Must come before the row of its call.
+	pub fn link(&mut self, link: &Link) {
+		let mut payload = Vec::new();
+		put_varint(&mut payload, link.seq);
+		payload.extend(link.to_stream.to_le_bytes());
+		for number in [link.to_seq, u64::from(link.kind), link.bytes, u64::from(link.percent)] {
+			put_varint(&mut payload, number);
+		}
+		self.record(record_type::LINK, &payload);
 	}
 
 	/// A call whose op was named in this chunk, after those inside it; `before` is when the one before it ended. Nothing is

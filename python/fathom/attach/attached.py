@@ -49,12 +49,21 @@ def discard(settings: dict[str, str]) -> None:
     shutil.rmtree(manifest.own_node(run) if manifest.read(run).get("launcher") else run, True)
 
 
-def note(run: Path, targets: Sequence[target.Target]) -> None:
-    """Says in run.json which processes they are, and in this node's own file, which no other node writes."""
-    first = targets[0]
+def note(
+    run: Path, targets: Sequence[target.Target], by_kernel: Sequence[target.Target] = ()
+) -> None:
+    """Says in run.json which processes they are, and in this node's own file, which no other node writes.
+    `by_kernel`: those whose calls the kernel tells."""
+    first = [*targets, *by_kernel][0]
     processes = [
-        {"pid": one.pid, "started": one.started, "rank": one.rank, "attached_ns": time.time_ns()}
-        for one in targets
+        {
+            "pid": one.pid,
+            "started": one.started,
+            "rank": one.rank,
+            "attached_ns": time.time_ns(),
+            **({"kernel": True} if one in by_kernel else {}),
+        }
+        for one in [*targets, *by_kernel]
     ]
     job: manifest.Manifest = {
         "program": first.program,
@@ -99,6 +108,11 @@ def elsewhere(run: Path) -> list[str]:
 def processes(run: Path) -> list[int]:
     """Those of the run that are recorded now on this node: as attached, and what they forked since."""
     return _living(run, _noted(run))
+
+
+def by_kernel(run: Path) -> list[int]:
+    """Those of them whose calls the kernel tells: nothing is in them that could be let go."""
+    return [one["pid"] for one in _noted(run) if one.get("kernel")]
 
 
 def _living(run: Path, noted: Sequence[dict[str, Any]]) -> list[int]:

@@ -16,11 +16,13 @@ from fathom.run import control, manifest, paths
 class Recorder:
     """`fathom-engine kernel`, which loads what tells of it. It outlives us; it ends with the processes or the rings."""
 
-    def __init__(self, pids: Sequence[int]) -> None:
-        """Loads it; until `follow` it ends with us. Errors: FathomError with what is missing."""
+    def __init__(self, pids: Sequence[int], calls_of: Sequence[int]) -> None:
+        """Loads it; until `follow` it ends with us. `calls_of`: with system calls, for no library is in them.
+        Errors: FathomError with what is missing."""
         words = [str(paths.engine()), "kernel"]
-        for pid in pids:
-            words += ["--process", str(pid)]
+        for option, processes in (("--process", pids), ("--calls-of", calls_of)):
+            for pid in processes:
+                words += [option, str(pid)]
         self._engine = subprocess.Popen(
             words,
             cwd="/",
@@ -38,11 +40,11 @@ class Recorder:
         if line != word:
             raise FathomError(f"attach: --kernel: {line or 'fathom-engine ended at once'}")
 
-    def follow(self, run: Path, rings: Path) -> None:
+    def follow(self, run: Path, rings: Path, library: Path) -> None:
         """Records from now on, into this node's part of the run. Errors: FathomError."""
         assert self._engine.stdin and self._engine.stdout
         with self._engine.stdin as words:
-            words.write(f"{manifest.own_node(run)}\n{rings}\n")
+            words.write(f"{manifest.own_node(run)}\n{rings}\n{library}\n")
         self._await("ready")
         self._engine.stdout.close()
 

@@ -42,6 +42,10 @@ PROC = Path("/proc")
 ENDED = "it has ended"
 
 
+class StaticError(FathomError):
+    """No library can be brought into a process."""
+
+
 @dataclass(frozen=True)
 class Target:
     """A live process."""
@@ -136,8 +140,9 @@ def check(target: Target, library: Path) -> None:
             f"process {target.pid}: {target.program} is of another architecture than this Fathom"
         )
     if program is None or program.loader is None:
-        raise FathomError(
-            f"process {target.pid}: {target.program} is linked statically: no library can be loaded into it"
+        raise StaticError(
+            f"process {target.pid}: {target.program} is linked statically: no library can be loaded into it;"
+            " --kernel=calls asks the kernel for its calls"
         )
     if not same_root:
         raise FathomError(

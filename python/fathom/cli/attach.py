@@ -66,8 +66,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--kernel",
-        action="store_true",
-        help="where the data of each call were: page cache or device (docs/kernel.md)",
+        metavar="calls",
+        nargs="?",
+        const="",
+        help="where the data of each call were: page cache or device (docs/kernel.md); =calls: static programs, too",
     )
     parser.add_argument("--mmap", choices=["dirty"], help="which pages of mapped files are written")
 
@@ -80,12 +82,23 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.slurm = nodes.job_of(arguments.slurm)
     if arguments.ceph is not None:
         _take_ceph(arguments)
-    if arguments.kernel and (arguments.here or arguments.slurm is not None):
+    if arguments.kernel is not None:
+        _take_kernel(arguments)
+    if arguments.kernel is not None and (arguments.here or arguments.slurm is not None):
         raise UsageError(
             "attach: --kernel stays beside the processes, and the launcher would end it: attach on their node by PID"
         )
     pids = _pids(arguments)
     return _here(arguments, pids) if pids else _everywhere(arguments)
+
+
+def _take_kernel(arguments: argparse.Namespace) -> None:
+    """A number behind it is a process: `--kernel PID`."""
+    if arguments.kernel.isdigit():
+        arguments.pids.append(int(arguments.kernel))
+        arguments.kernel = ""
+    if arguments.kernel not in ("", "calls"):
+        raise UsageError(f"attach: --kernel: no '{arguments.kernel}'; there is calls")
 
 
 def _take_ceph(arguments: argparse.Namespace) -> None:
@@ -141,32 +154,36 @@ def _here(arguments: argparse.Namespace, pids: Sequence[int]) -> int:
     library = paths.library()
     if library is None:
         raise FathomError("no libfathom.so beside this command; build it, or set FATHOM_LIB")
-    targets, problems = _targets(pids, library)
-    recorder = kernel.Recorder([one.pid for one in targets]) if arguments.kernel else None
-    name = arguments.output or attached.free(targets[0].program)
+    targets, static, problems = _targets(pids, library, arguments.kernel == "calls")
+    recorder = None
+    if arguments.kernel is not None:
+        recorder = kernel.Recorder([one.pid for one in targets], [one.pid for one in static])
+    first = [*targets, *static][0]
+    name = arguments.output or attached.free(first.program)
     join = ["--join"] if arguments.here else []
     settings = attached.create(name, [*join, *_options(arguments)])
     directory, node = Path(settings["FATHOM_RUN"]), control.Node(Path(settings["FATHOM_RING"]))
     if recorder:
         try:
-            recorder.follow(directory, node.rings)
+            recorder.follow(directory, node.rings, library)
         except FathomError:
             attached.discard(settings)
             raise
     if (
         arguments.slurm is None
     ):  # else it would end with srun's step: _everywhere starts one that stays
-        node.start_agent(directory, targets[0].pid, arguments.ceph)
+        node.start_agent(directory, first.pid, arguments.ceph)
     with tempfile.TemporaryDirectory() as scratch:
         done, failed = _attach_all(targets, library, settings, _hidden(targets, Path(scratch)))
     for line in problems + failed:
         print(f"fathom: {line}", file=sys.stderr)
-    if not done:
+    if not done and not static:
         attached.discard(settings)
         return 3
-    attached.note(directory, done)
+    attached.note(directory, done, static)
     where = f" on {os.uname().nodename}" if arguments.here else ""
-    line = f"{len(done)} of {len(done) + len(problems + failed)} attached{where}"
+    count = len(done) + len(static)
+    line = f"{count} of {count + len(problems + failed)} attached{where}"
     print(f"fathom: {line}", file=sys.stderr)
     if not arguments.here:
         print(f"fathom: run directory {directory}", file=sys.stderr)
@@ -187,9 +204,11 @@ def _pids(arguments: argparse.Namespace) -> list[int]:
     return target.named(arguments.name) if arguments.name else sorted(set(arguments.pids))
 
 
-def _targets(pids: Sequence[int], library: Path) -> tuple[list[target.Target], list[str]]:
-    """Those that can be; a line for each that cannot."""
-    good, problems = [], []
+def _targets(
+    pids: Sequence[int], library: Path, by_kernel: bool
+) -> tuple[list[target.Target], list[target.Target], list[str]]:
+    """Those that can be; static ones, where the kernel tells of their calls; a line for each that cannot."""
+    good, static, problems = [], [], []
     for pid in pids:
         try:
             process = target.find(pid)
@@ -198,11 +217,16 @@ def _targets(pids: Sequence[int], library: Path) -> tuple[list[target.Target], l
             else:
                 target.check(process, library)
             good.append(process)
+        except target.StaticError as error:
+            if by_kernel:
+                static.append(process)
+            else:
+                problems.append(str(error))
         except FathomError as error:
             problems.append(str(error))
-    if not good:
+    if not good and not static:
         raise FathomError("\nfathom: ".join(problems))
-    return good, problems
+    return good, static, problems
 
 
 def _options(arguments: argparse.Namespace) -> list[str]:
@@ -260,7 +284,7 @@ def _attach_all(
         except FathomError as error:
             return str(error)
 
-    most = min(len(targets), 4 * (os.cpu_count() or 1))
+    most = max(1, min(len(targets), 4 * (os.cpu_count() or 1)))
     with ThreadPoolExecutor(max_workers=most) as pool:
         lines = list(pool.map(one, targets))
     done = [wanted for wanted, line in zip(targets, lines, strict=True) if not line]

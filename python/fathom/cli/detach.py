@@ -77,6 +77,7 @@ def _here(what: list[str], where: str) -> int:
         if line:
             print(f"fathom: {line}", file=sys.stderr)
     left = [(Path(name), pid) for (name, _), pid in zip(results, pids, strict=True) if name]
+    left += [(run, pid) for run in runs for pid in attached.by_kernel(run)]
     for directory in sorted(runs | {run for run, _ in left}):
         attached.detached(directory, [pid for run, pid in left if run == directory])
         if not where:
@@ -93,8 +94,9 @@ def _asked(words: list[str]) -> tuple[set[Path], list[int]]:
             target.find(pid)
         return set(), pids
     directory = resolve(_one(words))
-    pids = attached.processes(directory)
-    if not pids and attached.is_closed(directory):
+    recorded = attached.processes(directory)
+    pids = [pid for pid in recorded if pid not in attached.by_kernel(directory)]
+    if not recorded and attached.is_closed(directory):
         raise UsageError(f"detach: {directory}: none of its processes runs on this node")
     return {directory}, pids
 

@@ -1,18 +1,19 @@
 -- What the kernel did for calls (`fathom run --kernel`, docs/kernel.md). Times in ns.
 
--- The program's own reads, writes and syncs of system calls, a row each, on nodes whose kernel was watched. What a thread made the
--- kernel do during a call is the call's. `missed`: bytes of a read that the page cache did not have; `ahead`: others that came into it
--- meanwhile. `requests` to block devices, their `request_bytes`; `device_time`: during the call these were under way, or some of an
--- earlier call of its thread that were then done; `queued`: sum of the waits before the device had them. `paused`: as a writer;
--- `journal_time`: of syncs, and writes that are one: a journal of the file's device was committed. `origin` of the data: `cached`,
--- `device`, `both`; null of syncs, and where nothing moved.
+-- The program's own reads, writes and syncs of system calls, a row each, on nodes whose kernel was watched. So is what posts or awaits asynchronous
+-- ones. What a thread made the kernel do during a call is the call's; posts and completions that are points in time have none. `missed`: bytes of a
+-- read that the page cache did not have; `ahead`: others that came into it meanwhile. `requests` to block devices, their `request_bytes`;
+-- `device_time`: during the call these were under way, or some of an earlier call of its thread that were then done; `queued`: sum of the waits
+-- before the device had them. `paused`: as a writer; `journal_time`: of syncs, and writes that are one: a journal of the file's device was
+-- committed. `origin` of the data: `cached`, `device`, `both`; null of what is no read or write, and where nothing moved.
 create or replace macro kernel_calls() as table
 with call as materialized (
 	select
 		c.id, c.process, c.thread, c.layer, c.op, c.kind, c.file, c.start, c.start + c.duration as stop, c.duration, c.bytes, c.file_offset,
 		regexp_extract(f.key, ':(\d+:\d+)$', 1) as device
 	from calls as c join processes as p using (process) left join files as f using (file)
-	where is_system(c.layer) and c.kind in ('read', 'write', 'sync') and c.nested = 0 and not c.runtime
+	where is_system(c.layer) and c.nested = 0 and not c.runtime and not is_beside(c.layer, c.op)
+		and (c.kind in ('read', 'write', 'sync') or c.layer = 'aio' and c.kind in ('post', 'wait') and c.duration > 0)
 		and p.node in (select node from kernel_events)
 ),
 during as materialized (
@@ -69,7 +70,7 @@ journal as (
 select
 	c.id as call, c.process, c.thread, c.layer, c.op, c.kind, c.file, c.start, c.duration, c.bytes,
 	case
-		when c.kind = 'sync' or coalesce(c.bytes, 0) <= 0 then null
+		when c.kind not in ('read', 'write') or coalesce(c.bytes, 0) <= 0 then null
 		when c.kind = 'write' and coalesce(r.written, 0) = 0 then 'cached'
 		when c.kind = 'write' then if(r.written >= c.bytes, 'device', 'both')
 		-- Past the page cache: O_DIRECT.
@@ -110,11 +111,15 @@ with call as (
 		k.process, k.layer, k.op, k.kind, coalesce(k.file, -1)::bigint as file, k.duration, is_seen_by_kernel(f.file_system) as is_seen,
 		least(k.duration, k.paused) as write_back,
 		least(
-			k.duration - write_back, if(is_seen or k.requests > 0, k.device_time, (k.duration * coalesce(k.missed / nullif(k.bytes, 0)::double, 0))::bigint)
+			k.duration - write_back,
+			if(
+				is_seen or k.requests > 0 or k.kind in ('post', 'wait'), k.device_time,
+				(k.duration * coalesce(k.missed / nullif(k.bytes, 0)::double, 0))::bigint
+			)
 		) as device,
 		least(k.duration - write_back - device, k.journal_time) as journal,
 		case
-			when k.kind = 'sync' or not is_seen or coalesce(k.bytes, 0) <= 0 then null
+			when k.kind not in ('read', 'write') or not is_seen or coalesce(k.bytes, 0) <= 0 then null
 			when k.origin = 'device' and (k.kind = 'write' or k.missed = 0 and k.ahead = 0) then 'device'
 			else 'cache'
 		end as others
