@@ -11,9 +11,9 @@ int main(int, char **argv)
 	std::ofstream file(argv[2]);
 	const std::vector<char> large(1 << 20, '.');
 
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < 16; i++)
 		file.write(large.data(), large.size());
-	for (int i = 0; i < 8000; i++) {
+	for (int i = 0; i < 2000; i++) {
 		file << i / 7.0;
 		if (endl)
 			file << std::endl;
