@@ -65,6 +65,20 @@ def test_a_reader_names_what_may_not_be_read(
     assert done.stderr.count("\n") == 1 and f"{path}: Permission denied" in done.stderr
 
 
+def test_a_table_that_fails_at_any_look_is_one_line(tmp_path: Path) -> None:
+    """DuckDB opens a file for each view of it; at the ninth look its own lines came, and a traceback."""
+    needs.require(["strace"])
+    place = tmp_path / "place"
+    readers.shown_run(place)
+    table = place / "w.fathom" / "tables" / "counters.parquet"
+    query = [*readers.FATHOM, "query", "w.fathom", "--sql", "select count(*) from calls"]
+    strace = ["strace", "-f", "-qq", "-o", "/dev/null", "-P", str(table), "-e", "trace=fstat"]
+    for look in range(1, 13):
+        inject = ["-e", f"inject=fstat:error=EIO:when={look}"]
+        done = subprocess.run([*strace, *inject, *query], cwd=place, capture_output=True, text=True)
+        assert (done.returncode, done.stderr.count("\n")) in ((0, 0), (3, 1)), (look, done.stderr)
+
+
 @pytest.mark.some(3)
 @pytest.mark.parametrize("share", [17, pytest.param(1, marks=pytest.mark.full)])
 @pytest.mark.parametrize("name", COMMANDS)
