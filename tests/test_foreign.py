@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 from fathom.errors import RunError
 from fathom.run import manifest
-from harness import paths, tables
+from harness import needs, paths, tables
 
 WRITES = paths.PROGRAMS / "programs" / "writes"
 
@@ -33,6 +34,19 @@ def record(place: Path, name: str, *end: str) -> Path:
         capture_output=True, timeout=300, check=False,
     )  # fmt: skip
     return run
+
+
+@pytest.mark.parametrize("name", ["json", "numpy"])
+def test_python_of_the_directory_is_not_run(name: str, tmp_path: Path) -> None:
+    """Whoever looks at a log in a folder that somebody sent runs none of its modules."""
+    needs.require(["python:darshan"])
+    import darshan
+
+    log = min(Path(darshan.__file__).parent.rglob("*.darshan"), key=lambda log: log.stat().st_size)
+    shutil.copy(log, tmp_path / "log")
+    (tmp_path / f"{name}.py").write_text("open('run', 'x')\n")
+    fathom("import", "darshan", "log", "-o", "x", cwd=tmp_path)
+    assert not (tmp_path / "run").exists()
 
 
 def change(run: Path, **configuration: object) -> None:

@@ -347,6 +347,18 @@ def changed(log: Path, module: str, how: str, place: Path) -> Path:
     return path
 
 
+def test_modules_that_an_error_hides_are_missed_on_the_page(tmp_path: Path) -> None:
+    """Darshan's library says nothing of a seek that fails: the import had no calls, and looked like a log without."""
+    needs.require(["strace"])
+    log, run = shutil.copy(sample("pq_app_write_id71296"), tmp_path / "log"), tmp_path / "x.fathom"
+    inject = ["-e", "trace=lseek", "-e", "inject=lseek:error=EIO:when=2", "-P", str(log)]
+    strace = ["strace", "-f", "-qq", "-o", "/dev/null", *inject]
+    subprocess.run([*strace, paths.FATHOM, "import", "darshan", log, "-o", run], check=True)
+    page = fathom("show", run).stdout
+    assert "has none, but parts of it could not be read" in page
+    assert "Missing: unreadable: module POSIX" in page
+
+
 @pytest.mark.some(4)
 @pytest.mark.parametrize("how", ["newer", "damaged"])
 @pytest.mark.parametrize("module", NUMBERS)
@@ -355,7 +367,7 @@ def test_a_module_that_cannot_be_read_costs_itself(tmp_path: Path, module: str, 
     run = imported(log, tmp_path)
     # After an error PyDarshan reads nothing more of a log: the judge has the one that is whole.
     assert compare(sample(SMALL), run, without=module) > 0
-    marks = tables.connect(run).sql("select detail from marks where kind = 'darshan'").fetchall()
+    marks = tables.connect(run).sql("select detail from marks where kind = 'unreadable'").fetchall()
     version = 99 if how == "newer" else Theirs(log).modules[module]["ver"]
     lines = [detail for (detail,) in marks if "cannot be read" in detail]
     assert [line.partition(", cannot")[0] for line in lines] == [

@@ -10,7 +10,7 @@ from types import ModuleType
 from fathom import __version__
 from fathom.cli.commands import COMMANDS, help_text
 from fathom.cli.commands import HELP as OTHERS
-from fathom.errors import FathomError, UsageError, printable, unknown
+from fathom.errors import FathomError, UsageError, printable, system_error, unknown, why
 from fathom.text.ascii import tolerate
 
 HELP, VERSION = ("help", "-h", "--help"), ("version", "-V", "--version")
@@ -117,10 +117,8 @@ def _discard_output() -> None:
 
 def _failed(error: OSError) -> str:
     """Which file, and why: what has no name and takes no more bytes is the output."""
-    why = error.strerror or printable(str(error))
-    if error.filename is not None:
-        return f"{printable(error.filename)}: {why}"
-    return f"standard output: {why}" if error.errno in (ENOSPC, EBADF) else why
+    is_output = error.filename is None and error.errno in (ENOSPC, EBADF)
+    return f"standard output: {why(error)}" if is_output else system_error(error)
 
 
 def main(words: Sequence[str] | None = None) -> int:

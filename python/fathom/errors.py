@@ -1,8 +1,17 @@
 """What can be wrong, as one line for the user and an exit status."""
 
+import errno
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+
+#: What helps against an error of the system's.
+REMEDIES = {
+    errno.EACCES: "ask its owner for access, or read a copy",
+    errno.EIO: "its disk or file system fails: try again, or read a copy",
+    errno.EMFILE: "this process has too many files open: raise ulimit -n",
+    errno.ENOSPC: "make room there",
+}
 
 
 def printable(text: object) -> str:
@@ -11,6 +20,17 @@ def printable(text: object) -> str:
         letter if letter.isprintable() else letter.encode("unicode_escape").decode()
         for letter in str(text)
     )
+
+
+def why(error: OSError) -> str:
+    """What the system says, and what helps."""
+    remedy = REMEDIES.get(error.errno or 0)
+    return printable(error.strerror or error) + (f"; {remedy}" if remedy else "")
+
+
+def system_error(error: OSError) -> str:
+    """Which file, what is wrong, and what helps."""
+    return why(error) if error.filename is None else f"{printable(error.filename)}: {why(error)}"
 
 
 def install(*extras: str) -> str:

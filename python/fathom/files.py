@@ -9,6 +9,7 @@ import stat
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 
@@ -18,6 +19,56 @@ FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 ASIDE = ".writing-"
 #: Longest wait for a lock. Who has it for longer means harm, and is not waited for.
 PATIENCE = 2.0
+
+
+def facts(path: Path) -> os.stat_result | None:
+    """Of what a path leads to; None where there is nothing. Errors: OSError, where nobody can tell: pathlib takes most
+    of them for nothing, in each of its versions others."""
+    try:
+        return path.stat()
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: no file has this name
+        return None
+
+
+def is_there(path: Path) -> bool:
+    """Does it lead anywhere? Errors: as `facts`."""
+    return facts(path) is not None
+
+
+def is_file(path: Path) -> bool:
+    """Is it a regular file? Errors: as `facts`."""
+    known = facts(path)
+    return known is not None and stat.S_ISREG(known.st_mode)
+
+
+def is_folder(path: Path) -> bool:
+    """Is it a directory? Errors: as `facts`."""
+    known = facts(path)
+    return known is not None and stat.S_ISDIR(known.st_mode)
+
+
+def listed(folder: Path, pattern: str = "*") -> list[Path]:
+    """What lies in a folder under names of this pattern, in order; of `*/*.fts` in the folders in it. Nothing where
+    there is no folder. Errors: OSError of one that cannot be read, which pathlib's glob takes for an empty one."""
+    first, _, rest = pattern.partition("/")
+    try:
+        with os.scandir(folder) as entries:
+            fitting = [one for one in entries if fnmatchcase(one.name, first)]
+            names = sorted(one.name for one in fitting if not rest or one.is_dir())
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    paths = [folder / name for name in names]
+    return [one for path in paths for one in listed(path, rest)] if rest else paths
+
+
+def files_below(folder: Path) -> Iterator[Path]:
+    """Each file in a folder and in those below it. Errors: OSError."""
+
+    def fail(error: OSError) -> None:
+        raise error
+
+    for where, _, names in os.walk(folder, onerror=fail):
+        yield from (path for name in names if is_file(path := Path(where, name)))
 
 
 @contextlib.contextmanager

@@ -14,6 +14,7 @@
 //! null] in the order of docs/stream-format.md, and, of sums of all, `ranks` [[rank, bytes, time]]: of these that is known
 //! `heat` process, op, ns of a bin, [[bin, bytes, time]]: when it moved data
 //! `mark` detail, value
+//! `unreadable` detail: of the log, but not in the lines
 //! `end` lines before it: without it nothing is made.
 
 use std::collections::{BTreeMap, HashMap};
@@ -26,6 +27,9 @@ use crate::process::Process;
 use crate::run_directory::publish;
 use crate::spread::{Details, Sum};
 use crate::{Folder, Node};
+
+/// The kind of a mark: data that could not be read.
+const UNREADABLE: &str = "unreadable";
 
 /// What an import wrote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,7 +129,8 @@ pub struct ImportedRun {
 	run_json: serde_json::Map<String, Value>,
 	hosts: BTreeMap<u32, String>,
 	processes: BTreeMap<u32, Process>,
-	marks: Vec<(String, u64)>,
+	/// Kind (none: whose log it is), detail, value.
+	marks: Vec<(Option<&'static str>, String, u64)>,
 	names: HashMap<String, u32>,
 }
 
@@ -224,6 +229,7 @@ impl ImportedRun {
 			"hint" => self.hint(&mut words)?,
 			"heat" => self.heat(&mut words)?,
 			"mark" => self.add_mark(words.text()?, words.number()?),
+			"unreadable" => self.marks.push((Some(UNREADABLE), words.text()?, 1)),
 			"host" => self.add_host(words.number()?, &words.text()?),
 			"process" => self.process(&mut words)?,
 			"run" => self.set_run_json(words.map()?),
@@ -406,7 +412,7 @@ impl ImportedRun {
 
 	/// What the tables lack, and how often.
 	pub fn add_mark(&mut self, detail: String, value: u64) {
-		self.marks.push((detail, value));
+		self.marks.push((None, detail, value));
 	}
 
 	/// Parts of run.json.
@@ -437,8 +443,8 @@ impl ImportedRun {
 			for process in processes.values_mut().filter(|process| process.host == *host) {
 				process.write(&self, &node, (ranks, are_ranks), end.saturating_sub(start));
 				if process.number == 0 {
-					for (detail, value) in &marks {
-						process.image.mark(&node, &recorder, detail, *value);
+					for (kind, detail, value) in &marks {
+						process.image.mark(&node, kind.unwrap_or(&recorder), detail, *value);
 					}
 				}
 				process.image.end(&node, false);

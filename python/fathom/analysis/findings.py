@@ -18,6 +18,7 @@ from fathom.catalog import layers
 from fathom.catalog.languages import is_nameless
 from fathom.catalog.layers import catalog_path
 from fathom.errors import FathomError, UsageError, unknown
+from fathom.files import is_folder, listed
 from fathom.run import paths
 from fathom.run.store import Run, plain
 
@@ -144,14 +145,14 @@ def _words(path: Path, key: str, text: str, known: frozenset[str]) -> frozenset[
 
 def catalog() -> list[Path]:
     """Files of the findings that Fathom brings."""
-    return sorted(catalog_path("findings").glob("*.sql"))
+    return listed(catalog_path("findings"), "*.sql")
 
 
 def _files(word: str, own: Sequence[Path]) -> list[Path]:
     """What a user means by the name of a finding, a file, or a folder."""
     path = Path(word)
-    if path.is_dir():
-        return sorted(path.glob("*.sql"))
+    if is_folder(path):
+        return listed(path, "*.sql")
     if path.suffix == ".sql":
         return [path]
     named = [file for file in (*catalog(), *own) if file.stem == word]
@@ -164,9 +165,9 @@ def _files(word: str, own: Sequence[Path]) -> list[Path]:
 def rules(words: Iterable[str] = ()) -> list[Path]:
     """The files to ask: those `words` name, or all; those of the user's own folder take part."""
     own = paths.own_findings()
-    if own and not own.is_dir():
+    if own and not is_folder(own):
         raise UsageError(f"{own} is no folder of findings")
-    users_rules = sorted(own.glob("*.sql")) if own else []
+    users_rules = listed(own, "*.sql") if own else []
     chosen = [path for word in words for path in _files(word, users_rules)]
     return list(dict.fromkeys(chosen or [*catalog(), *users_rules]))
 

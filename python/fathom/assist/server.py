@@ -30,6 +30,7 @@ from fathom.cache import conclusions
 from fathom.catalog.columns import meanings
 from fathom.catalog.layers import PACKAGE
 from fathom.errors import FathomError, UsageError, printable, unknown
+from fathom.files import is_folder, listed
 from fathom.pages import findings as findings_words
 from fathom.pages import on_store as elsewhere
 from fathom.pages import page
@@ -108,9 +109,9 @@ class Runs:
 
     def paths(self) -> list[Path]:
         """Run directories in the folder and one below, the newest first."""
-        found = [path for glob in ("*.fathom", "*/*.fathom") for path in self.folder.glob(glob)]
+        found = [*listed(self.folder, "*.fathom"), *listed(self.folder, "*/*.fathom")]
         inside = [
-            path for path in found if path.is_dir() and path.resolve().is_relative_to(self.folder)
+            path for path in found if is_folder(path) and path.resolve().is_relative_to(self.folder)
         ]
         return sorted(inside, key=lambda path: (-path.stat().st_mtime, path))
 

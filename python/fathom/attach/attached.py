@@ -15,6 +15,7 @@ from typing import Any
 
 from fathom.attach import kernel, target
 from fathom.errors import FathomError
+from fathom.files import is_file, listed
 from fathom.run import control, manifest, paths
 from fathom.run.rings import are_done, own_rings, remove
 
@@ -91,14 +92,14 @@ def _noted(run: Path) -> list[dict[str, Any]]:
 
 def is_here(run: Path) -> bool:
     """Were processes of this node attached?"""
-    return _file(run).is_file()
+    return is_file(_file(run))
 
 
 def elsewhere(run: Path) -> list[str]:
     """Other nodes, by their host names, on which processes are attached that were not let go."""
     open_ = [
         path.parent.name
-        for path in sorted((run / "streams").glob("*/attached.json"))
+        for path in listed(run / "streams", "*/attached.json")
         if path != _file(run) and "closed_ns" not in manifest.read_attached(path)
     ]
     hosts = {node.get("boot_id"): node.get("host") for node in manifest.nodes(run)}

@@ -7,7 +7,7 @@ from pathlib import Path
 import duckdb
 import pyarrow.parquet as pq
 
-from fathom.files import replacing
+from fathom.files import listed, replacing
 from fathom.run import macros
 from fathom.run.database import quoted
 
@@ -29,8 +29,7 @@ class Derived:
 
     def made_of(self, tables: Path) -> str:
         """Tells one packing of a run's calls from another."""
-        parts = sorted((tables / "calls").glob("*.parquet"))
-        stats = [(part.name, part.stat()) for part in parts]
+        stats = [(part.name, part.stat()) for part in listed(tables / "calls", "*.parquet")]
         words = [f"{name}:{stat.st_size}:{stat.st_mtime_ns}" for name, stat in stats]
         return f"{self.version} {' '.join(words)}"
 

@@ -142,7 +142,7 @@ def _everywhere(arguments: argparse.Namespace) -> int:
         return 3
     manifest.add(directory, processes)  # the nodes may have said it at the same moment
     if asks_who_is_critical(directory / "selection"):
-        words = [sys.executable, "-m", "fathom.attach.judge", str(directory)]
+        words = [sys.executable, "-P", "-m", "fathom.attach.judge", str(directory)]
         nodes.stay(job, words, directory / "judge.log")
     print(f"fathom: run directory {directory}", file=sys.stderr)
     return 3 if status else 0

@@ -22,6 +22,7 @@ from fathom.catalog.load import load
 from fathom.catalog.model import Catalog, CatalogError
 from fathom.cli.arguments import of_list
 from fathom.errors import RunError, UsageError
+from fathom.files import listed
 from fathom.run import paths
 from fathom.text import tables
 from fathom.text.quoting import json_text
@@ -54,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def built_in() -> list[Path]:
     """The catalog's files."""
-    return sorted(catalog_path("probes").glob("*.toml"))
+    return listed(catalog_path("probes"), "*.toml")
 
 
 def rows(read: Catalog) -> pa.Table:

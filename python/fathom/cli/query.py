@@ -38,6 +38,7 @@ from fathom.analysis.latency import language, model
 from fathom.analysis.latency import segment as segments
 from fathom.cli.arguments import Newest, add_run, add_with_runtime
 from fathom.errors import UsageError, nearest, unknown
+from fathom.files import is_there
 from fathom.pages import bars, latency, written
 from fathom.run import cluster, confined, shell
 from fathom.run.directory import find
@@ -241,7 +242,7 @@ def _shell(arguments: argparse.Namespace) -> int:
 def _without_run(arguments: argparse.Namespace) -> None:
     """A query may begin where RUN stands, unless there is a run of that name."""
     run = arguments.run
-    if isinstance(run, str) and nearest(run, BEGIN) and not find(run) and not Path(run).exists():
+    if isinstance(run, str) and nearest(run, BEGIN) and not find(run) and not is_there(Path(run)):
         arguments.words = [arguments.run, *arguments.words]
         arguments.run = Newest()
 

@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 from fathom.cli import landscape
+from fathom.files import is_folder
 from fathom.pages.landscapes import Wanted
 from fathom.text.quoting import json_text
 from fathom.tune.sweep.execute import Done, Study
@@ -44,7 +45,7 @@ def _say(line: str) -> None:
 
 def _print(arguments: argparse.Namespace, study: Study, runs: list[Done]) -> int:
     """The landscape of the runs that are there; the others are named."""
-    paths = [str(study.path(point.run)) for point in runs if study.path(point.run).is_dir()]
+    paths = [str(study.path(point.run)) for point in runs if is_folder(study.path(point.run))]
     if arguments.json:
         rows, status = landscape.rows(paths, Wanted()) if paths else ([], 0)
         content = {"format": 1, "points": [vars(point) for point in runs], "runs": rows}

@@ -15,6 +15,7 @@ from fathom.analysis import Remembered
 from fathom.analysis.distribution.choice import check_any
 from fathom.analysis.distribution.patterns import patterns
 from fathom.errors import FathomError, UsageError
+from fathom.files import is_folder, is_there
 from fathom.text import numbers, tables
 from fathom.text.quoting import json_text
 from fathom.text.tables import Column, heading, printable, text
@@ -75,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _there(place: Path) -> Base:
-    if not place.exists():
+    if not is_there(place):
         raise FathomError(f"{place}: there is no pattern store; fathom tune store add makes it")
     return _warned(Base(place))
 
@@ -95,7 +96,7 @@ def _entries(what: str, path: Path) -> Sequence[Entry]:
 
 def _searches(names: Sequence[str]) -> list[Entry]:
     """Searches of one program at several sizes have a model for all others."""
-    folders = [Path(name) if Path(name).is_dir() else folder_of(name) for name in names]
+    folders = [Path(name) if is_folder(Path(name)) else folder_of(name) for name in names]
     entries = [entry_of(folder) for folder in folders]
     model = learnt(folders)
     return [replace(entry, model=model) for entry in entries]
@@ -137,7 +138,7 @@ def _look(name: str, place: Path, output: str | None, as_json: bool) -> int:
     opened = fathom.open(name)
     known = patterns(Remembered(opened))
     check_any(known, opened)
-    if not place.exists():
+    if not is_there(place):
         print(f"fathom: tune store: {place}: there is none, so nothing is known", file=sys.stderr)
     lookup = look_up(opened, place, known)
     for line in lookup.unread:

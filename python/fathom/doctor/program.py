@@ -14,6 +14,7 @@ from fathom.catalog.load import load
 from fathom.catalog.model import CatalogError
 from fathom.doctor.finding import Finding
 from fathom.errors import FathomError, UsageError
+from fathom.files import listed
 from fathom.run import elf
 from fathom.run.launchers import starts_others
 
@@ -46,7 +47,7 @@ def libraries_of(path: Path) -> dict[str, Path | None]:
 @cache
 def _catalog() -> Mapping[str, tuple[str, str]]:
     """Symbol to layer and op."""
-    read = load(sorted(catalog_path("probes").glob("*.toml")))
+    read = load(listed(catalog_path("probes"), "*.toml"))
     return {
         symbol: (api.layer, call.op)
         for api, call in read.calls()

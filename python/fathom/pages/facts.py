@@ -64,7 +64,9 @@ def _why_nothing(page: Page) -> str:
         return ""
     tool, command = imported_by(page.manifest), page.manifest.get("command")
     if tool:
-        return f"what was imported from {tool} has none"
+        unreadable = page.source.sql("select 1 from marks where kind = 'unreadable'").num_rows
+        rest = ", but parts of it could not be read" if unreadable else ""
+        return f"what was imported from {tool} has none{rest}"
     if page.runs["processes"]:
         return "its processes made none on the layers that are recorded"
     if not command:

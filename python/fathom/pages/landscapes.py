@@ -17,7 +17,7 @@ from typing import Any
 from fathom.analysis import Remembered, findings, landscape, part
 from fathom.cache import conclusions
 from fathom.cache.answers import CachedAnswers, version
-from fathom.errors import NotARun
+from fathom.errors import DamagedRun, NotARun
 from fathom.run.directory import is_settled, resolve
 from fathom.run.manifest import failure, imported_by, user_name
 from fathom.run.store import Run, open_run
@@ -52,17 +52,21 @@ def below(paths: Sequence[str], logs: bool = False) -> list[str]:
             runs = [path]
         except NotARun:
             runs = sorted(_inside(Path(path), logs)) or [path]
+        except DamagedRun:
+            runs = [path]  # who opens it says what is wrong
         runs_below += runs
     return runs_below
 
 
 def _inside(place: Path, logs: bool) -> Iterator[str]:
-    for folder, names, files in os.walk(place):
+    closed: list[str] = []
+    for folder, names, files in os.walk(place, onerror=lambda error: closed.append(error.filename)):
         if "run.json" in files or "streams" in names:
             names.clear()
             yield folder
         elif logs:
             yield from (os.path.join(folder, file) for file in files if file.endswith(".darshan"))
+    yield from closed  # who opens one says why it cannot be read
 
 
 def _notes(run: Run, row: dict[str, Any]) -> list[str]:
@@ -154,7 +158,7 @@ def row_of(run: Run, wanted: Wanted) -> dict[str, Any]:
 
 def _cache_of(path: str, wanted: Wanted, reader: str) -> tuple[CachedAnswers, str] | None:
     """Where the row of a run that is over is kept, and under which question."""
-    with contextlib.suppress(NotARun):
+    with contextlib.suppress(NotARun, DamagedRun):
         directory = resolve(path)
         if is_settled(directory):
             return CachedAnswers(directory, reader, 0), json.dumps(["landscape", asdict(wanted)])

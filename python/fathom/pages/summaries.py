@@ -21,6 +21,7 @@ from fathom.analysis.findings import Finding, Findings
 from fathom.analysis.sentence import sentence
 from fathom.cache import conclusions
 from fathom.errors import RunError, printable
+from fathom.files import is_file
 from fathom.pages import landscapes
 from fathom.run import lake, manifest
 from fathom.run.directory import is_settled, resolve
@@ -49,7 +50,7 @@ def key(directory: Path) -> lake.Key:
     """Identity and content of a packed run, read without its tables. Where it lies, and its name, are none of them."""
     about = manifest.read(directory)
     packed = directory / "tables" / "packed"
-    lines = packed.read_text(encoding="utf-8").splitlines() if packed.is_file() else []
+    lines = packed.read_text(encoding="utf-8").splitlines() if is_file(packed) else []
     streams = sorted(line for line in lines if line.startswith(("files=", "bytes=")))
     content = [streams, about.get("end_ns"), about.get("exit")]
     if about.get("recorder") or "id" not in about:

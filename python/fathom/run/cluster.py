@@ -28,6 +28,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fathom.errors import FathomError, RunError, UsageError, needed, printable
+from fathom.files import listed
 from fathom.run import database
 from fathom.run.where import FORMS
 
@@ -101,8 +102,8 @@ def _connection(tables: str, _: tuple[int, int]) -> duckdb.DuckDBPyConnection:
 @lru_cache(RUNS)
 def _files(tables: str, _: tuple[int, int]) -> list[tuple[Path, range]]:
     """Files of `calls`, and the processes that each may hold. Errors: RunError."""
-    files = sorted(Path(tables, "calls").glob("*.parquet"))
     try:
+        files = listed(Path(tables, "calls"), "*.parquet")
         return [(file, _held(pq.read_metadata(file))) for file in files]
     except (OSError, pa.ArrowException) as error:
         raise RunError(f"{tables}: {error}; pack the run again") from error

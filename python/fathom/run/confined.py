@@ -54,7 +54,7 @@ class Process:
 
     def __init__(self, question: Question) -> None:
         """Starts it."""
-        command = [sys.executable, "-m", "fathom.run.confined"]
+        command = [sys.executable, "-P", "-m", "fathom.run.confined"]
         self._question, pipe = question, subprocess.PIPE
         self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe)
 

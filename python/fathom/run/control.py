@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from fathom.errors import NotARun, RunError
-from fathom.files import open_to_append, replace_text
+from fathom.files import is_folder, listed, open_to_append, replace_text
 from fathom.run import engine, manifest, paths
 from fathom.run.directory import resolve
 from fathom.run.filter import asks_who_is_critical
@@ -45,7 +45,7 @@ def named(name: str, command: str) -> Path:
     run = run_of(int(name))
     if run is not None:
         return resolve(str(run))
-    if not Path(f"/proc/{name}").is_dir():
+    if not is_folder(Path(f"/proc/{name}")):
         raise RunError(f"{command}: there is no run and no process {name} here")
     raise RunError(
         f"{command}: process {name} is not recorded, or not yours; `fathom attach {name}` records it"
@@ -61,7 +61,7 @@ class Node:
 
     def processes(self) -> list[int]:
         """Those that live and have made a call that is seen."""
-        pids = (path.name.partition(".")[0] for path in self.rings.glob("*.ring"))
+        pids = (path.name.partition(".")[0] for path in listed(self.rings, "*.ring"))
         return [int(pid) for pid in pids if pid.isdigit() and Path(f"/proc/{pid}").is_dir()]
 
     def programs(self) -> list[Path]:
@@ -78,7 +78,7 @@ class Node:
 
     def asks_who_is_critical(self) -> bool:
         """The selection says so: an agent is to find out."""
-        return any(map(asks_who_is_critical, self.rings.glob("selection.*")))
+        return any(map(asks_who_is_critical, listed(self.rings, "selection.*")))
 
     def judge_words(self, run: Path, watch: int) -> list[str]:
         """The agent that says who is critical, as a command: it ends with `watch` and the processes recorded here."""
@@ -110,7 +110,7 @@ class Node:
 
     def critical(self) -> set[int]:
         """Processes that an agent says are critical now."""
-        numbers = [path.suffix[1:] for path in self.rings.glob("selection.*")]
+        numbers = [path.suffix[1:] for path in listed(self.rings, "selection.*")]
         last = max((int(number) for number in numbers if number.isdigit()), default=None)
         with contextlib.suppress(OSError):
             lines = (self.rings / f"selection.{last}").read_text(encoding="utf-8").splitlines()

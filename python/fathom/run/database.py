@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from fathom.errors import DamagedRun, FathomError, UsageError, printable
+from fathom.files import is_folder, listed
 from fathom.run import arrow, macros, manifest, scratch, site
 from fathom.run.columns import FIRST, LATER, PARTED
 from fathom.text.quoting import shell
@@ -46,14 +47,14 @@ SUM = pa.decimal128(38, 0)
 
 def table_files(directory: Path) -> dict[str, Path]:
     """Name of each table to the file, or the pattern of files, that holds it."""
-    files = {path.stem: path for path in sorted(directory.glob(ALL))}
+    files = {path.stem: path for path in listed(directory, ALL)}
     files.update({name: directory / name / ALL for name in PARTED})
     return {name: path for name, path in files.items() if NAME.fullmatch(name) and parts_of(path)}
 
 
 def parts_of(pattern: Path) -> list[Path]:
-    """The files of a table. Errors: DamagedRun of what is no file of the run."""
-    parts = sorted(pattern.parent.glob(pattern.name))
+    """The files of a table. Errors: DamagedRun of what is no file of the run; OSError."""
+    parts = listed(pattern.parent, pattern.name)
     folders = [pattern.parent, pattern.parent.parent] if pattern.name == ALL else [pattern.parent]
     strange = [one for one in folders if parts and one.is_symlink()]
     strange += [one for one in parts if not stat.S_ISREG(one.lstat().st_mode)]
@@ -67,7 +68,7 @@ def damaged(table: Path, what: str) -> DamagedRun:
     tables = table.parent.parent if table.name == ALL else table.parent
     run = tables.parent
     again = f"make it anew: {shell(['fathom', 'pack', '--force', str(run)])}"
-    is_there = (run / "streams").is_dir()
+    is_there = is_folder(run / "streams")
     return DamagedRun(
         f"{table}: {what}; {again if is_there else 'what it was made of is not here: get the run again'}"
     )
@@ -164,7 +165,10 @@ def add_views(
             raise damaged(path, first_line(error)) from error
     _check_columns(con, files)
     if "counters" in files:
-        _add_beside(con)
+        try:
+            _add_beside(con)
+        except duckdb.Error as error:
+            raise damaged(files["counters"], first_line(error)) from error
     for name in LATER.keys() - files.keys():
         con.execute(f'create view "{name}" as select {_nulls(LATER[name])} limit 0')
 
@@ -206,7 +210,7 @@ def _literal(value: str | float | None) -> str:
 
 
 def _add_beside(con: duckdb.DuckDBPyConnection) -> None:
-    """View `beside`: what the views leave out, in one row."""
+    """View `beside`: what the views leave out, in one row. The file is looked at once more."""
     con.execute(
         "create view beside as select count(distinct file) as files, coalesce(sum(calls), 0) as calls,"
         " coalesce(sum(time) filter (enclosing is null), 0) as time,"

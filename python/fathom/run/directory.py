@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 
 from fathom.errors import DamagedRun, FathomError, NotARun, UsageError, printable
+from fathom.files import facts, is_folder, is_there, listed
 from fathom.run import foreign, paths
 from fathom.run.logs import run_of
 
@@ -24,7 +25,7 @@ def resolve(path: str | PathLike[str]) -> Path:
     if directory:
         return directory
     given = Path(path)
-    if given.exists():
+    if is_there(given):
         raise NotARun(
             f"{printable(given)} is no run directory: it has neither run.json nor streams"
         )
@@ -33,9 +34,10 @@ def resolve(path: str | PathLike[str]) -> Path:
 
 def resolve_if_any(path: str | PathLike[str]) -> Path | None:
     """The same, None if the path is neither a run directory nor a log. Errors: a log that cannot be read."""
-    directory = find(path) or run_of(Path(path))
-    if directory:
-        foreign.check_files(directory)
+    with foreign.readable(Path(path)):
+        directory = find(path) or run_of(Path(path))
+        if directory:
+            foreign.check_files(directory)
     if directory and not _is_utf8(directory):
         raise NotARun(
             f"{printable(directory)}: this path is no UTF-8, so its tables cannot be opened; rename it"
@@ -44,31 +46,31 @@ def resolve_if_any(path: str | PathLike[str]) -> Path | None:
 
 
 def _others(given: Path) -> str:
-    """What else is where this run was looked for, the most alike first."""
+    """What else is where this run was looked for, the most alike first; nothing where that cannot be read."""
     from difflib import SequenceMatcher  # where something is wrong already
 
-    logs = sorted(given.parent.glob("*.darshan"))
-    names = [one.name.removesuffix(SUFFIX) for one in (*runs_in(given.parent), *logs)]
+    runs: list[Path] = []
+    with contextlib.suppress(OSError):
+        runs = [*runs_in(given.parent), *listed(given.parent, "*.darshan")]
+    names = [one.name.removesuffix(SUFFIX) for one in runs]
     wanted = given.name.removesuffix(SUFFIX)
     names.sort(key=lambda name: -SequenceMatcher(None, name, wanted).ratio())
-    listed = ", ".join(printable(given.with_name(name)) for name in names[:MOST])
-    if not listed:
+    first = ", ".join(printable(given.with_name(name)) for name in names[:MOST])
+    if not first:
         return ""
-    return f"; runs here: {listed}{', …' if len(names) > MOST else ''}"
+    return f"; runs here: {first}{', …' if len(names) > MOST else ''}"
 
 
 def runs_in(folder: Path) -> list[Path]:
-    """The run directories in this one, those made last first."""
-    made = {one: _made(one) for one in folder.glob(f"*{SUFFIX}")}
+    """The run directories in this one, those made last first. Errors: OSError."""
+    made = {one: _made(one) for one in listed(folder, f"*{SUFFIX}")}
     return sorted((one for one in made if made[one]), key=lambda one: (-made[one], one.name))
 
 
 def _made(directory: Path) -> int:
     """When, in nanoseconds; 0: it is no run. Reading a run writes its run.json anew."""
-    for name in ("streams", "run.json"):
-        with contextlib.suppress(OSError):
-            return (directory / name).stat().st_mtime_ns
-    return 0
+    known = facts(directory / "streams") or facts(directory / "run.json")
+    return known.st_mtime_ns if known else 0
 
 
 def newest() -> Path:
@@ -95,7 +97,7 @@ def find(path: str | PathLike[str]) -> Path | None:
     """The same, None if there is none. A program of that name beside its run is passed over."""
     given = Path(path)
     for candidate in (given, given.with_name(given.name + SUFFIX) if given.name else given):
-        if (candidate / "run.json").exists() or (candidate / "streams").is_dir():
+        if is_there(candidate / "run.json") or is_folder(candidate / "streams"):
             return candidate.resolve()
     return None
 
@@ -108,7 +110,7 @@ def is_settled(directory: Path) -> bool:
         lines = (directory / "tables" / "packed").read_text(encoding="utf-8").splitlines()
         packed = dict(line.split("=", 1) for line in lines)
         streams = _streams(directory / "streams")
-        shared = sorted(one.name for one in sink.iterdir()) if sink.exists() else []
+        shared = [one.name for one in listed(sink)]
         stated = tuple(int(packed.get(key, -1)) for key in ("newest", "files", "bytes"))
         whole = packed.get("refused", "0") == "0" and packed.get("unreadable", "[]") == "[]"
         if not whole or packed.get("alive") != "0":
@@ -116,11 +118,11 @@ def is_settled(directory: Path) -> bool:
         if shared == OF_IMPORT:  # to which nobody ships more
             return stated[0] == _newest([*streams, (sink / OF_IMPORT[1]).stat()])
     except FileNotFoundError:  # not packed; or only tables were kept
-        return (directory / "tables" / "packed").is_file()
+        return is_there(directory / "tables" / "packed")
     except (OSError, ValueError):
         return False
     present = (_newest(streams), len(streams), sum(stream.st_size for stream in streams))
-    return not sink.exists() and present == stated
+    return not is_there(sink) and present == stated
 
 
 def _newest(streams: list[os.stat_result]) -> int:

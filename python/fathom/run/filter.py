@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from fathom.errors import RunError, UsageError
+from fathom.files import is_file
 from fathom.run import engine
 from fathom.text.quoting import toml
 
@@ -29,7 +30,7 @@ def compile_text(text: str, name: str, programs: Sequence[Path]) -> str:
 
 def asks_who_is_critical(compiled: Path) -> bool:
     """An agent is to find out."""
-    return compiled.is_file() and "\ncritical " in compiled.read_text(encoding="utf-8")
+    return is_file(compiled) and "\ncritical " in compiled.read_text(encoding="utf-8")
 
 
 def layers_of(text: str) -> set[str]:

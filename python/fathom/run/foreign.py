@@ -5,11 +5,13 @@ import errno
 import json
 import os
 import stat
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from fathom.errors import DamagedRun, printable
+from fathom.errors import DamagedRun, printable, why
+from fathom.files import is_there
 
 Form: TypeAlias = Any
 """What a value of JSON must be: a type or several; [form]: a list of such; {key: form}: an object in which these keys,
@@ -53,25 +55,31 @@ def check_files(folder: Path) -> None:
 
 
 def _leads_to_folder_or_nowhere(entry: os.DirEntry[str]) -> bool:
-    return entry.is_symlink() and (entry.is_dir() or not Path(entry.path).exists())
+    return entry.is_symlink() and (entry.is_dir() or not is_there(Path(entry.path)))
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Around what reads this file, or in this directory. Errors: DamagedRun in place of the system's."""
+    try:
+        yield
+    except OSError as error:
+        raise DamagedRun(f"{printable(error.filename or path)}: {why(error)}") from error
 
 
 def read_text(path: Path) -> str:
     """A file of text. Errors: DamagedRun."""
-    try:
+    with readable(path):
         return content(path).decode(errors="replace")
-    except OSError as error:
-        raise DamagedRun(f"{printable(path)}: {error.strerror}") from error
 
 
 def read_json(path: Path, form: Form, absent: dict[str, Any]) -> dict[str, Any]:
     """A file with one object; `absent` where there is none. Errors: DamagedRun."""
-    try:
-        text = content(path)
-    except FileNotFoundError:
-        return absent
-    except OSError as error:
-        raise DamagedRun(f"{printable(path)}: {error.strerror}") from error
+    with readable(path):
+        try:
+            text = content(path)
+        except FileNotFoundError:
+            return absent
     return absent | checked(path, text, form)
 
 

@@ -45,7 +45,9 @@ def importing(reader: str, logs: list[Path], into: Path) -> None:
     """A run of `logs`, by the module `reader`; raises `NoLog` with one line, and leaves nothing, where it is none."""
     with tempfile.TemporaryFile() as errors, tempfile.TemporaryFile() as answer:
         read = subprocess.Popen(
-            [sys.executable, "-m", reader, *map(str, logs)], stdout=subprocess.PIPE, stderr=errors
+            [sys.executable, "-P", "-m", reader, *map(str, logs)],
+            stdout=subprocess.PIPE,
+            stderr=errors,
         )
         # A limit of a file's size is an error to the engine, as to us, and no signal.
         packer = subprocess.Popen(

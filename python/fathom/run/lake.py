@@ -30,7 +30,7 @@ import pyarrow.parquet as pq
 
 from fathom.catalog import columns
 from fathom.errors import DamagedRun, RunError, UsageError, printable
-from fathom.files import remove_abandoned, replace_text, replacing
+from fathom.files import is_file, is_there, listed, remove_abandoned, replace_text, replacing
 from fathom.run import database, scratch
 
 MARK, FORMAT = "lake.json", 1
@@ -67,14 +67,14 @@ def _schema(table: columns.Table) -> pa.Schema:
 
 def is_lake(path: Path) -> bool:
     """Is it one, by its mark?"""
-    return (path / MARK).is_file()
+    return is_file(path / MARK)
 
 
 def make(path: Path) -> Lake:
     """The lake in this directory, made if it is empty or not there. Errors: UsageError."""
     try:
         path.mkdir(parents=True, exist_ok=True)
-        others = [one for one in path.iterdir() if not one.name.startswith(".")]
+        others = [one for one in listed(path) if not one.name.startswith(".")]
         if not is_lake(path):
             if others:
                 raise UsageError(
@@ -133,7 +133,7 @@ def moment(ns: int) -> datetime:
 
 
 def _write(file: Path, rows: pa.Table) -> None:
-    if file.exists():
+    if is_there(file):
         return
     file.parent.mkdir(parents=True, exist_ok=True)
     with replacing(file) as partial:
@@ -141,7 +141,7 @@ def _write(file: Path, rows: pa.Table) -> None:
 
 
 def _files(folder: Path) -> list[Path]:
-    return sorted(one for one in folder.glob("*.parquet") if not one.name.startswith("."))
+    return [one for one in listed(folder, "*.parquet") if not one.name.startswith(".")]
 
 
 @contextlib.contextmanager
@@ -187,7 +187,7 @@ class Lake:
 
     def days(self) -> list[date]:
         """Those with runs, in order."""
-        folders = (DAY_FOLDER.fullmatch(one.name) for one in (self.path / LAST).glob("date=*"))
+        folders = (DAY_FOLDER.fullmatch(one.name) for one in listed(self.path / LAST, "date=*"))
         return sorted(date.fromisoformat(one[1]) for one in folders if one)
 
     def _folder(self, table: str, day: date) -> Path:
@@ -196,7 +196,7 @@ class Lake:
     def has(self, day: date, key: Key) -> bool:
         """Is this version of the run in the lake?"""
         folder = self._folder(LAST, day)
-        if (folder / _name([key])).exists():
+        if is_there(folder / _name([key])):
             return True
         for file in _files(folder):
             # A file that went was put together with others, under a name that is new to us.
@@ -250,7 +250,7 @@ class Lake:
         try:
             remove_abandoned(self.path)
             for table in schemas():
-                for folder in sorted((self.path / table).glob("date=*")):
+                for folder in listed(self.path / table, "date=*"):
                     remove_abandoned(folder)
                     gone += _compact(folder, _files(folder))
         except OSError as error:
@@ -265,7 +265,7 @@ class Lake:
             files = {
                 table: [
                     file
-                    for folder in sorted((self.path / table).glob("date=*"))
+                    for folder in listed(self.path / table, "date=*")
                     if since is None or folder.name >= f"date={since.isoformat()}"
                     for file in _files(folder)
                 ]

@@ -6,9 +6,11 @@ import hashlib
 import os
 import re
 import shutil
+import stat
 from pathlib import Path
 
 from fathom.errors import FathomError, printable
+from fathom.files import facts, files_below, is_file, is_folder, is_there, listed
 
 # Where a log of Darshan has this number, little-endian, behind its version.
 DARSHAN = (8, (6567223).to_bytes(8, "little"))
@@ -27,25 +29,25 @@ RULES = 2
 
 def tool_of(log: Path) -> str | None:
     """Whose log this is, as `fathom import` names the tool; None: of none that can be told by its look. Raises
-    `PermissionError` of one that may not be read."""
-    try:
-        if log.is_dir():
-            return _tool_of_directory(log)
-        if log.name.endswith((".pfw", ".pfw.gz")):
-            return "dftracer"
-        with log.open("rb") as file:
-            begin = file.read(FIRST_LINE)
-    except PermissionError:
-        raise
-    except OSError:
+    `OSError` of one that cannot be read."""
+    known = facts(log)
+    if known is None:
         return "strace" if _of_threads(log) else None
+    if stat.S_ISDIR(known.st_mode):
+        return _tool_of_directory(log)
+    if not stat.S_ISREG(known.st_mode):
+        return None
+    if log.name.endswith((".pfw", ".pfw.gz")):
+        return "dftracer"
+    with log.open("rb") as file:
+        begin = file.read(FIRST_LINE)
     if begin[DARSHAN[0] :].startswith(DARSHAN[1]):
         return "darshan"
     return "strace" if STRACE.match(begin) else None
 
 
 def _tool_of_directory(log: Path) -> str | None:
-    files = list(log.iterdir())
+    files = listed(log)
     names = {file.name for file in files}
     if names & {"recorder.mt", "recorder.dat"}:
         return "recorder"
@@ -56,17 +58,16 @@ def _tool_of_directory(log: Path) -> str | None:
 
 
 def _files(log: Path) -> list[Path]:
-    return [log] if log.exists() else _of_threads(log)
+    return [log] if is_there(log) else _of_threads(log)
 
 
 def _of_threads(log: Path) -> list[Path]:
     """The files of `strace -ff -o LOG`: LOG.1, LOG.2 and so on."""
-    beside = log.parent.glob(f"{glob.escape(log.name)}.*")
-    return sorted(
+    return [
         file
-        for file in beside
+        for file in listed(log.parent, f"{glob.escape(log.name)}.*")
         if OF_THREAD.fullmatch(file.name.removeprefix(log.name)) and tool_of(file) == "strace"
-    )
+    ]
 
 
 def run_of(log: Path) -> Path | None:
@@ -78,7 +79,7 @@ def run_of(log: Path) -> Path | None:
     of_log = folder() / _hash(str(log.resolve()))
     of_state = of_log / _hash(_state(log))
     run = of_state / f"{log.absolute().name.removesuffix('.darshan')}.fathom"
-    if (run / "run.json").is_file():
+    if is_file(run / "run.json"):
         return run.resolve()
     try:
         of_state.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -87,13 +88,13 @@ def run_of(log: Path) -> Path | None:
             f"{printable(of_state)}: {error.strerror}, so the run of {printable(log)} cannot be stored there;"
             " name another place in XDG_CACHE_HOME, or make a run of it with fathom import"
         ) from error
-    for before in of_log.iterdir():
+    for before in listed(of_log):
         if before != of_state:
             shutil.rmtree(before, ignore_errors=True)
     try:
         _import(tool, log, run)
     except FathomError:
-        if not (run / "run.json").is_file():  # else another process was quicker
+        if not is_file(run / "run.json"):  # else another process was quicker
             with contextlib.suppress(OSError):
                 of_state.rmdir()
                 of_log.rmdir()
@@ -113,7 +114,7 @@ def _hash(text: str) -> str:
 
 def _state(log: Path) -> str:
     """Another one where the log has changed."""
-    files = sorted(log.rglob("*")) if log.is_dir() else _files(log)
+    files = sorted(files_below(log)) if is_folder(log) else _files(log)
     states = ((str(file), file.stat()) for file in files)
     return f"{RULES} " + " ".join(f"{name}:{at.st_size}:{at.st_mtime_ns}" for name, at in states)
 

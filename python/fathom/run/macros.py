@@ -16,6 +16,8 @@ from weakref import WeakKeyDictionary
 
 import duckdb
 
+from fathom.files import listed
+
 FOLDER = Path(__file__).resolve().parents[1] / "analysis" / "sql"
 OF_LAKE = "lake"  # the file of macros about a lake's tables, which a run has not
 _DEFINITION = re.compile(
@@ -62,7 +64,7 @@ def definitions(text: str, file: str = "") -> Iterator[Macro]:
 @cache
 def macros() -> dict[str, Macro]:
     """All, by name, in the order of files and of their places in these."""
-    files = sorted(FOLDER.glob("*.sql"))
+    files = listed(FOLDER, "*.sql")
     every = [one for file in files for one in definitions(file.read_text("utf-8"), file.stem)]
     return {one.name: one for one in every}
 

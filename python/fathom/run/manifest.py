@@ -15,7 +15,7 @@ from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 from fathom.errors import RunError, printable
-from fathom.files import alone, boot_id, open_to_append, replace_text
+from fathom.files import alone, boot_id, is_there, listed, open_to_append, replace_text
 from fathom.run import foreign
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def failure(manifest: Mapping[str, Any]) -> str | None:
 def nodes(run: Path) -> list[dict[str, Any]]:
     """What each node's `node` file says."""
     described = []
-    for path in sorted((run / "streams").glob("*/node")):
+    for path in listed(run / "streams", "*/node"):
         lines = foreign.read_text(path).splitlines()
         pairs = (line.partition("=") for line in lines)
         node: dict[str, Any] = {key: value for key, equals, value in pairs if equals}
@@ -120,7 +120,7 @@ def nodes(run: Path) -> list[dict[str, Any]]:
 def selections(run: Path) -> list[dict[str, Any]]:
     """What `fathom select` changed while the run ran, in order."""
     path = run / "selections.jsonl"
-    lines = foreign.read_text(path).splitlines() if path.exists() else []
+    lines = foreign.read_text(path).splitlines() if is_there(path) else []
     return [foreign.checked(path, line, {}) for line in lines]
 
 
@@ -141,8 +141,7 @@ def own_node(run: Path) -> Path:
 
 def attached(run: Path) -> Manifest:
     """What each node's `attached.json` says, as run.json has it; empty when none was attached."""
-    files = sorted((run / "streams").glob("*/attached.json"))
-    parts = [read_attached(path) for path in files]
+    parts = [read_attached(path) for path in listed(run / "streams", "*/attached.json")]
     if not parts:
         return {}
     content: Manifest = {"attached": [one for part in parts for one in part["processes"]]}

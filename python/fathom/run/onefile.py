@@ -7,7 +7,7 @@ import zipfile
 from pathlib import Path
 
 from fathom.errors import DamagedRun, FathomError, printable
-from fathom.files import replacing
+from fathom.files import is_folder, is_there, listed, replacing
 from fathom.run.database import parts_of, table_files
 from fathom.run.directory import SUFFIX
 
@@ -26,7 +26,7 @@ def write(run: Path, out: Path) -> None:
     try:
         with replacing(out) as partial, zipfile.ZipFile(partial, "w") as archive:
             for file in files:
-                if file.exists():
+                if is_there(file):
                     archive.write(file, f"{run.name}/{file.relative_to(run)}")
     except OSError as error:
         raise FathomError(f"{out}: {error.strerror}") from error
@@ -45,7 +45,7 @@ def unpack(file: Path, into: Path) -> Path:
         raise DamagedRun(f"{printable(file)}: {error.strerror or NONE}") from error
     except Exception as error:  # each way to compress has its own for damage
         raise DamagedRun(f"{printable(file)}: {NONE}: {printable(error)}") from error
-    runs = [path for path in into.iterdir() if path.suffix == SUFFIX and (path / "tables").is_dir()]
+    runs = [path for path in listed(into, f"*{SUFFIX}") if is_folder(path / "tables")]
     if len(runs) != 1:
         raise DamagedRun(f"{printable(file)}: {NONE}: no {SUFFIX} folder with tables in it")
     return runs[0]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from fathom.errors import UsageError
-from fathom.files import replace_text
+from fathom.files import facts, replace_text
 
 FORMAT = 1
 DIRECTIONS = ("read", "write")
@@ -40,10 +40,8 @@ def named() -> Path | None:
 def sign() -> str:
     """Tells the site's file from others, and from none: what is found depends on it."""
     path = named()
-    if path is None or not path.is_file():
-        return ""
-    stat = path.stat()
-    return f"{path}:{stat.st_size}:{stat.st_mtime_ns}"
+    known = facts(path) if path else None
+    return f"{path}:{known.st_size}:{known.st_mtime_ns}" if known else ""
 
 
 def write(path: Path, references: Sequence[Reference]) -> None:

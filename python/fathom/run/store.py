@@ -17,7 +17,8 @@ import pyarrow.compute as pc
 from pyarrow.parquet import ParquetFile
 
 from fathom.errors import DamagedRun, FathomError, UsageError, unknown
-from fathom.run import database, macros, manifest, onefile
+from fathom.files import is_file, is_folder, is_there, listed
+from fathom.run import database, foreign, macros, manifest, onefile
 from fathom.run.directory import engine, find, resolve
 from fathom.run.logs import tool_of
 from fathom.run.rings import are_done, own_rings, remove
@@ -128,20 +129,20 @@ def streams_lost(directory: Path) -> bool:
     """Is a stream file that the tables were made of no longer there? Then packing again would lose its calls."""
     known = _known_streams(directory)
     shared = any(path.startswith("sink/") for path in known)
-    return (shared and not any(directory.glob("sink/*.blocks"))) or any(
-        not (directory / path).exists() for path in known if path.startswith("streams/")
+    return (shared and not listed(directory, "sink/*.blocks")) or any(
+        not is_there(directory / path) for path in known if path.startswith("streams/")
     )
 
 
 def _streams_of_tables(directory: Path) -> bool:
     """Is there any that the tables were made of?"""
-    return any((directory / path).exists() for path in _known_streams(directory))
+    return any(is_there(directory / path) for path in _known_streams(directory))
 
 
 def _known_streams(directory: Path) -> list[str]:
     """Those that the tables were made of; none where it is not packed."""
     known = directory / "tables" / "streams.parquet"
-    if not known.is_file():
+    if not is_file(known):
         return []
     try:
         with ParquetFile(known) as file:
@@ -155,8 +156,8 @@ def _known_streams(directory: Path) -> list[str]:
 def _pack(directory: Path, quiet: bool) -> None:
     """Asks the engine, which does nothing when the tables are up to date. What cannot be packed here
     (no engine, a read-only directory, streams that were deleted) is read as it is, if there is anything to read."""
-    packed = (directory / "tables" / "runs.parquet").is_file()
-    if not (directory / "streams").is_dir() or (packed and _stays_as_it_is(directory)):
+    packed = is_file(directory / "tables" / "runs.parquet")
+    if not is_folder(directory / "streams") or (packed and _stays_as_it_is(directory)):
         return
     try:
         if not os.access(directory, os.W_OK):
@@ -172,14 +173,19 @@ def _pack(directory: Path, quiet: bool) -> None:
             raise
 
 
+def _is_closed(directory: Path) -> bool:
+    """Its streams are another's, who lets nobody read them; its tables may be read all the same."""
+    nodes = [node for node in listed(directory / "streams") if is_folder(node)]
+    return not all(os.access(node, os.R_OK | os.X_OK) for node in nodes)
+
+
 def _stays_as_it_is(directory: Path) -> bool:
     """Streams of a packed run are gone, or may not be read."""
-    nodes = [node for node in (directory / "streams").iterdir() if node.is_dir()]
-    if not all(os.access(node, os.R_OK | os.X_OK) for node in nodes):
+    if _is_closed(directory):
         return True
     if not streams_lost(directory):
         return False
-    if any(directory.glob("streams/*/*.fts")) and not _streams_of_tables(directory):
+    if listed(directory, "streams/*/*.fts") and not _streams_of_tables(directory):
         again = shell(["fathom", "pack", "--force", str(directory)])
         raise DamagedRun(f"{directory}: its tables are of another run; make its own: {again}")
     return True
@@ -207,8 +213,8 @@ def _check(directory: Path) -> None:
     if not missing:
         return
     gone = f"{directory}: no table {', '.join(missing)}"
-    if streams_lost(directory) or not any(
-        (*directory.glob("streams/*/*.fts"), *directory.glob("sink/*.blocks"))
+    if streams_lost(directory) or not (
+        listed(directory, "streams/*/*.fts") or listed(directory, "sink/*.blocks")
     ):
         raise DamagedRun(f"{gone}, and the streams it was made of are gone too")
     raise DamagedRun(f"{gone}; it can be made again where the directory is writable")
@@ -236,14 +242,16 @@ def open_as(
     with_runtime: bool = False,
 ) -> R:
     """The same, of a class that can more."""
-    if Path(path).is_file() and not find(path) and not tool_of(Path(path)):
+    if is_file(Path(path)) and not find(path) and not tool_of(Path(path)):
         return _unpacked(kind, Path(path), memory, with_runtime)
     directory = resolve(path)
-    _pack(directory, quiet)
-    _check(directory)
-    run = kind(directory, memory, with_runtime)
-    manifest.complete(run.path, run.sql)
-    _tidy(run)
+    with foreign.readable(directory):
+        _pack(directory, quiet)
+        _check(directory)
+        run = kind(directory, memory, with_runtime)
+        if not _is_closed(directory):
+            manifest.complete(run.path, run.sql)
+        _tidy(run)
     return run
 
 

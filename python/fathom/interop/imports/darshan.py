@@ -111,6 +111,8 @@ class Telling:
         self.slowest()
         for mark in self.marks:
             self.lines.tell("mark", *mark)
+        for what, why in self.log.unreadable:
+            self.lines.tell("unreadable", f"{what} {why}")
         self.lines.end()
 
     def job(self) -> None:
@@ -366,7 +368,6 @@ class Telling:
             if part.partial:
                 what = f"module {name}, version {part.version}: Darshan had no memory for all of it"
                 self.marks.append((what, 1))
-        self.marks += [(f"{what} {why}", 1) for what, why in self.log.unreadable]
         if not any(self.traced.values()):
             self.marks.append(("no DXT in it: no call has a row, only sums by file", 1))
 

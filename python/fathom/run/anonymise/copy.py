@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from fathom.catalog import columns
 from fathom.catalog.layers import names as layers
 from fathom.errors import RunError
+from fathom.files import listed
 from fathom.run import manifest
 from fathom.run.anonymise import described
 from fathom.run.anonymise.names import Names
@@ -127,8 +128,6 @@ def changed(array: pa.Array, field: pa.Field, change: Change | None) -> pa.Array
 def _left_out(run: Path, files: dict[str, Path]) -> list[str]:
     """Entries of the run and of its tables that no copy has, by name."""
     stored = {pattern.name for pattern in files.values()} | set(files) | {"packed"}
-    beside = [path.name for path in run.iterdir() if path.name not in ("run.json", "tables")]
-    below = [
-        f"tables/{path.name}" for path in (run / "tables").iterdir() if path.name not in stored
-    ]
+    beside = [path.name for path in listed(run) if path.name not in ("run.json", "tables")]
+    below = [f"tables/{path.name}" for path in listed(run / "tables") if path.name not in stored]
     return sorted(beside) + sorted(below)

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from fathom.files import files_below
 from fathom.run.anonymise import described
 from fathom.run.anonymise.names import LEAST, Names
 from fathom.run.anonymise.vocabulary import WORD
@@ -59,7 +60,7 @@ class Search:
 
 def leaks(out: Path, search: Search) -> Iterator[Leak]:
     """In each file of a run directory: of a table each column, of others all of it."""
-    for path in sorted(path for path in out.rglob("*") if path.is_file()):
+    for path in sorted(files_below(out)):
         where = str(path.relative_to(out))
         texts = _texts_of_table(path) if path.suffix == ".parquet" else _texts_of_file(path)
         for column, values in texts:

@@ -10,6 +10,7 @@ from fathom.catalog import columns
 from fathom.catalog.layers import catalog_data, catalog_path
 from fathom.catalog.layers import names as layers
 from fathom.catalog.load import load
+from fathom.files import listed
 from fathom.run.macros import FOLDER
 
 WORD = re.compile(r"\w+")
@@ -44,7 +45,7 @@ class Vocabulary:
 
 def _of_probes() -> Iterator[str]:
     """Functions and what is recorded of them."""
-    for _, call in load(sorted(catalog_path("probes").glob("*.toml"))).calls():
+    for _, call in load(listed(catalog_path("probes"), "*.toml")).calls():
         yield from (call.op, call.kind, *(field.name for field in call.fields))
 
 
@@ -58,7 +59,7 @@ def _of_tables() -> Iterator[str]:
 
 def _of_knobs() -> Iterator[str]:
     """Settings that can be asked for, and their values."""
-    for path in sorted(catalog_path("knobs").glob("*.toml")):
+    for path in listed(catalog_path("knobs"), "*.toml"):
         for knob in catalog_data(f"knobs/{path.name}").get("knob", []):
             yield from _texts(knob.get("name"))
             yield from _texts(knob.get("values"))

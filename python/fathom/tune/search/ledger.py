@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fathom.errors import FathomError
+from fathom.files import is_file
 
 FORMAT = 2
 TABLES = """
@@ -166,6 +167,6 @@ def folder_of(name: str) -> Path:
 def open_ledger(folder: Path) -> Ledger:
     """Of a search that was begun."""
     path = folder / FILE
-    if not path.is_file():
+    if not is_file(path):
         raise FathomError(f"tune: {path}: there is no such search")
     return Ledger(path)

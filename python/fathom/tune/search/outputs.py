@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 from fathom.errors import FathomError, UsageError, needed
+from fathom.files import files_below
 from fathom.run import programs
 
 WAYS = ("checksum", "h5diff", "none")
@@ -65,7 +66,7 @@ class Reference:
 
 
 def _files(folder: Path) -> set[str]:
-    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+    return {str(path.relative_to(folder)) for path in files_below(folder)}
 
 
 def _digest(path: Path) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 from fathom.catalog.knobs import SAFETY, Knob, load_knobs
 from fathom.catalog.layers import catalog_path
 from fathom.errors import UsageError
+from fathom.files import listed
 from fathom.tune.settings.values import ValueMistake, of_knob
 
 #: Routes that hold for one file, and those that hold for a whole launch.
@@ -73,7 +74,7 @@ class Settings:
 @cache
 def catalog() -> Mapping[str, Knob]:
     """The knob catalog, by `layer.name`."""
-    knobs = load_knobs(catalog_path("knobs").glob("*.toml"))
+    knobs = load_knobs(listed(catalog_path("knobs"), "*.toml"))
     return {knob.key: knob for knob in knobs}
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fathom.errors import FathomError, UsageError
+from fathom.files import is_file, is_there
 from fathom.tune.store.entry import Entry, of_data
 
 #: Says in the file's header whose it is, and which form its tables have.
@@ -66,7 +67,7 @@ class Base:
     def __init__(self, path: Path, write: bool = False) -> None:
         """Opens it, and makes it where it is to be written to. Raises FathomError."""
         self.path, self.unread = path, list[str]()
-        if path.exists() and not path.is_file():
+        if is_there(path) and not is_file(path):
             raise FathomError(f"{path}: is no file; name another with --store")
         with self._explained():
             if write:

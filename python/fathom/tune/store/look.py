@@ -6,6 +6,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from fathom.analysis.distribution.patterns import Patterns
+from fathom.files import is_there
 from fathom.run.store import Run
 from fathom.text.numbers import size, things
 from fathom.text.tables import printable
@@ -106,7 +107,7 @@ def look_up(
     """
     place = store or default_place()
     groups_of_run = groups(run, patterns)
-    if not place.exists():
+    if not is_there(place):
         return Lookup(tuple(_nothing(group) for group in groups_of_run))
     base = Base(place)
     entries, stack, ranks = base.entries(), stack_of(run), ranks_of(run)

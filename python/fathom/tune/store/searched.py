@@ -6,6 +6,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from fathom.errors import FathomError, RunError
+from fathom.files import is_file
 from fathom.run.store import open_run
 from fathom.tune.search.execute import OUT
 from fathom.tune.search.ledger import Ledger, Trial
@@ -21,7 +22,7 @@ LOOK = Path("trials", "1")  # the program as it is, recorded closely
 
 def entry_of(folder: Path) -> Entry:
     """Of NAME.tune; raises FathomError where it has not ended, or is none."""
-    if not (folder / "tune.db").is_file():
+    if not is_file(folder / "tune.db"):
         raise FathomError(f"{folder}: is no search; name a NAME.tune of fathom tune")
     ledger = Ledger(folder / "tune.db")
     result, options = ledger.value("result"), ledger.value("options")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fathom.errors import FathomError, UsageError
-from fathom.files import alone_in, replace_text
+from fathom.files import alone_in, is_file, replace_text
 from fathom.run import paths, programs
 from fathom.tune.sweep.plan import Plan, Point, Program
 
@@ -46,7 +46,7 @@ class Study:
         self.done = self._read()
 
     def _read(self) -> dict[str, Done]:
-        if not self.file.is_file():
+        if not is_file(self.file):
             return {}
         try:
             rows = json.loads(self.file.read_text(encoding="utf-8"))["runs"]

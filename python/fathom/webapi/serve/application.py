@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from fathom.codegen.generate.language.mistake import Mistake
-from fathom.errors import FathomError, UsageError
+from fathom.errors import FathomError, UsageError, system_error
 from fathom.run import foreign
 from fathom.webapi import answers as screens
 from fathom.webapi.answers.session import Gone, NoSuchRun, OverLimit, Runs, Stop
@@ -46,6 +46,8 @@ def _status(error: FathomError) -> int:
 def _error(error: Exception) -> Response:
     if isinstance(error, FathomError):
         return refusal(str(error), _status(error))
+    if isinstance(error, OSError):
+        return refusal(system_error(error), 500)
     return refusal(f"a fault of Fathom's own: {type(error).__name__}: {error}", 500)
 
 
