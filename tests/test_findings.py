@@ -10,8 +10,10 @@ from typing import Any
 import fathom
 import pytest
 from fathom.analysis import findings
+from fathom.analysis.account import prepare
 from fathom.analysis.sentence import sentence
 from fathom.pages.findings_page import page
+from fathom.run.store import Run
 from harness import mistakes, needs, paths
 
 # Of what is well done, nothing else may be said to lose more of the run time than this.
@@ -28,7 +30,18 @@ def concluded(
     run = fathom.open(tmp / "run.fathom")
     conclusions = findings.find(run, rules)
     assert not conclusions.broken, "\n".join(conclusions.broken.values())
+    assert_nothing_else_is_possible(run)
     return conclusions, run.sql("select duration from runs")["duration"][0].as_py() / 1e9
+
+
+def assert_nothing_else_is_possible(run: Run) -> None:
+    """A rule whose condition is false finds nothing."""
+    asked = findings.Asked(run)
+    rules = [rule for rule in map(findings.read, findings.catalog()) if rule.when]
+    possible = asked.possible(rules)
+    for rule in (rule for rule in rules if rule.when not in possible):
+        prepare(run, rule.sql)
+        assert run.sql(rule.sql).num_rows == 0, rule.name
 
 
 def listed(concluded: findings.Findings) -> str:

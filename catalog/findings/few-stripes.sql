@@ -10,6 +10,7 @@
 -- knob:   striping_factor
 -- needs:  counters
 -- causes: transfer, contention, exchange, locks
+-- when:   exists (from hints_in_force where key = 'striping_factor')
 -- seen:   Yu, Vetter 2008; Lustre manual, striping; Bez et al. 2022 (Drishti)
 with moved as (
 	select

@@ -9,6 +9,7 @@
 --   max_workers= of an executor]
 -- needs:  counters
 -- causes: names, needless, requests, contention, transfer, unexplained
+-- when:   exists (from files where kind in ('fifo', 'socket')) and (select count(*) from processes) > 1
 -- seen:   PyTorch's tuning guide (num_workers); Mohan et al. 2021, data stalls in DNN training
 with worker as (
 	select

@@ -9,6 +9,7 @@
 -- sure:   0.9
 -- fix:    let all ranks of the file's communicator make the call, or none. Look for a return, an error or a branch of
 --   {absent:ranks_of} before it
+-- when:   exists (from calls where state = 'unfinished')
 -- seen:   Open MPI#7414; netcdf-c#1831; PnetCDF#238; UnifyFS#762
 with open_at_end as materialized (from calls_open_at_end()),
 asked as (

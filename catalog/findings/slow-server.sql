@@ -11,6 +11,7 @@
 -- fix:    {mend}
 -- needs:  counters
 -- causes: contention, requests, unexplained, transfer, names, sync, needless, locks
+-- when:   exists (from counters where layer = 'server') or exists (from files where is_network(file_system)) or exists (from hints_in_force)
 -- seen:   Islam, Mueller et al.: OST stragglers; thesis 2.5.3
 with server_process as (from server_processes()),
 server_file as (from server_files()),

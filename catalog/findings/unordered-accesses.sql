@@ -9,6 +9,7 @@
 -- fix:    let each rank write its own bytes, or put a barrier between the two[mpiio: : MPI_File_sync, MPI_Barrier,
 --   MPI_File_sync]
 -- needs:  calls
+-- when:   exists (select file from counters where kind in ('read', 'write') group by file having count(distinct process) > 1)
 -- seen:   Wang, Mohror, Snir 2021, file system semantics requirements of HPC applications
 select
 	f.path,

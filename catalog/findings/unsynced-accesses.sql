@@ -8,6 +8,7 @@
 -- sure:   0.6
 -- fix:    {mend}
 -- needs:  calls
+-- when:   exists (select file from counters where kind in ('read', 'write') group by file having count(distinct process) > 1)
 -- seen:   Wang, Mohror, Snir 2021, file system semantics requirements of HPC applications; MPI 4.0, 14.6.1
 with weak as (
 	select c.*, f.path, coalesce(f.file_system, '') like 'nfs%' as is_nfs

@@ -9,6 +9,7 @@
 -- fix:    give the job a processor for each worker (--cpus-per-task, --bind-to none, the container's limit)[python: . A library may have set
 --   it: os.sched_setaffinity undoes that]
 -- needs:  counters
+-- when:   exists (from files where kind in ('fifo', 'socket')) and (select count(*) from processes) > 1
 -- seen:   pytorch/pytorch#101850, ultralytics#11195: a library binds the process, and its workers with it
 select
 	w.consumer,

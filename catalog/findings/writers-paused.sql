@@ -8,6 +8,7 @@
 -- fix:    let storage write while the program computes: sync_file_range with SYNC_FILE_RANGE_WRITE after each piece begins that at once. Or write
 --   less, or less at a time. A node that has the memory can be given more room (vm.dirty_bytes)
 -- causes: transfer, requests, contention, unexplained, needless
+-- when:   exists (from kernel_events)
 -- seen:   Linux, Documentation/admin-guide/sysctl/vm.rst (dirty_bytes); Gregg, Systems Performance, 2nd edition, 8.3
 with by_file as (
 	select

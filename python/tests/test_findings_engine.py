@@ -333,6 +333,26 @@ def test_a_condition_must_be_of_something(tmp_path: Path) -> None:
         findings.read(file)
 
 
+def test_what_cannot_be_found_is_not_asked(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All conditions are one statement. Of the user's own rules each is asked, so that a mistake is heard."""
+    words = [
+        ("true", "1"),
+        ("exists (from calls where op = 'read')", "1"),
+        ("false", "1"),
+        ("false", "oops"),
+    ]
+    files = [
+        finding(tmp_path, f"rule{at}", f"select {lost} as lost", f"{HEADER}-- when: {when}\n")
+        for at, (when, lost) in enumerate(words)
+    ]
+    assert find(path, *files).broken.keys() == {str(files[-1])}
+    monkeypatch.setattr(findings, "catalog", lambda: files)
+    found = find(path, *files)
+    assert [one.rule.name for one in found.conclusions] == ["rule0"] and not found.broken
+
+
 def test_what_was_found_is_kept(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

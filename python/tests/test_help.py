@@ -83,3 +83,18 @@ def test_help_loads_next_to_nothing(tmp_path: Path, words: list[str]) -> None:
         f"fathom{name}" for name in LOADED
     }
     assert "argparse" not in loaded and len(loaded) <= 35, sorted(loaded)
+
+
+def test_options_that_say_what_is_recorded_are_one_group(capsys: Captured) -> None:
+    """The same where recording begins and where it is changed; each names the other two."""
+    said = {}
+    for command in ("attach", "select", "detach"):
+        with pytest.raises(SystemExit, match="0"):
+            main([command, "--help"])
+        said[command] = capsys.readouterr().out
+    others = {"attach": ("select", "detach"), "select": ("attach",), "detach": ("attach", "select")}
+    for command, named in others.items():
+        assert all(f"`fathom {other}" in said[command] for other in named)
+    shared = said["select"].partition("what is recorded:\n")[2].rstrip()
+    assert "--level" in shared and "--layers" in shared and "--files" in shared
+    assert shared in said["attach"]

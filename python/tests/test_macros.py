@@ -67,6 +67,16 @@ def test_one_that_is_asked_alone_is_not_made(run: Run) -> None:
     assert macros.written_out(run.connection, "from layer_totals()") == "from layer_totals()"
 
 
+def test_a_connection_finds_what_another_made_but_not_what_it_keeps(run: Run) -> None:
+    assert run.sql("select * from layer_totals()").num_rows == 0
+    before, another = made(run), macros.cursor(run.connection)
+    assert macros.execute(another, "select * from layer_totals()").fetchall() == []
+    assert made(run) == before
+    run.keep_macro("servers")
+    assert run.sql("select * from server_totals()").num_rows == 0
+    assert macros.execute(another, "select * from server_totals()").fetchall() == []
+
+
 def test_what_others_need_comes_first() -> None:
     for name in macros.macros():
         seen: set[str] = set()

@@ -16,6 +16,7 @@ THEMES = ("light", pytest.param("dark", marks=pytest.mark.full))
 GROUND = {"light": (255, 255, 255), "dark": (20, 23, 28)}
 LEGIBLE = 4.5
 MOST_NODES = 3000
+MOST_TALL = 120  # pixels of a row of a table: five lines
 
 CANVASES = "main .picture canvas:first-child, main .uplot canvas"
 #: The colours at the left of each picture that are more than the edge of a letter: names and ticks are drawn there.
@@ -85,6 +86,25 @@ def test_every_tab_is_in_sight(view: Live, width: int) -> None:
         edges = "all => all.flatMap(one => [one.getBoundingClientRect().left, one.getBoundingClientRect().right])"
         places = look.page.locator(".tabs a").evaluate_all(edges)
         assert len(places) == 2 * len(look.screens()) and 0 <= min(places) <= max(places) <= width
+
+
+@pytest.mark.parametrize("width", [1280, 760, 390])
+def test_no_screen_is_cut_off_and_no_row_squeezed(
+    view: Live, planted_run: Planted, width: int
+) -> None:
+    """Also of a program whose source is known. A long path makes a table that is moved sideways, not a tall one."""
+    with view.look(viewport={"width": width, "height": 800}) as look:
+        longest = look.answer("slowest", run="s3d")["rows"][0][0]
+        for screen in (*SCREENS, "call of s3d"):
+            if screen == "call of s3d":
+                look.go("call", run="s3d", call=longest)
+                assert look.page.locator("pre.source").count() == 1
+            else:
+                shown(look, screen, planted_run)
+            wide = look.page.evaluate("document.documentElement.scrollWidth")
+            rows = "all => all.map(one => one.getBoundingClientRect().height)"
+            tall = max(look.page.locator("main td").evaluate_all(rows), default=0)
+            assert wide <= width and tall <= MOST_TALL, (screen, wide, tall)
 
 
 def test_bad_contrast_is_seen(look: Look) -> None:

@@ -23,7 +23,7 @@ from fathom.run import paths
 from fathom.run.store import Run, plain
 
 KEYS = ("title", "layer", "limit", "says", "lost", "sure", "fix", "seen")
-OPTIONAL = ("knob", "ompio", "needs", "causes")
+OPTIONAL = ("knob", "ompio", "needs", "causes", "when")
 NEEDS = frozenset(("calls", "counters", "ranks", "samples"))
 MOST_CALLS = 8  # that a finding names as examples
 # What loses less of the run time, or fewer seconds, is noise and not said.
@@ -54,6 +54,7 @@ class Rule:
     ompio: str  # the knob where MPI-IO is OMPIO's
     needs: frozenset[str]  # of calls, ranks, samples: the rule has nothing to say without
     causes: frozenset[str]  # whose cells of the account its mistake fills; none: not told apart
+    when: str  # a condition in SQL without which it can find nothing; empty: there is none
     sql: str
 
     @property
@@ -129,7 +130,7 @@ def read(path: Path) -> Rule:
         raise UsageError(f"{path}: sure is a number from 0 to 1, not '{fields['sure']}'")
     needs = _words(path, "needs", fields.get("needs", "calls"), NEEDS)
     causes = _words(path, "causes", fields.get("causes", ""), frozenset(CAUSES))
-    words = {key: fields.get(key, "") for key in (*KEYS, "knob", "ompio") if key != "sure"}
+    words = {key: fields.get(key, "") for key in (*KEYS, "knob", "ompio", "when") if key != "sure"}
     if wrong := {*conditions(words["fix"] + words["knob"] + words["ompio"])} - WORDS:
         raise UsageError(f"{path}: [{min(wrong)}: …] is about no layer and no language")
     return Rule(path=path, sure=sure, needs=needs - {"counters"}, causes=causes, sql=sql, **words)
@@ -274,6 +275,15 @@ class Asked:
         if "ranks" in rule.needs and self._processes < 2:
             return False
         return not rule.causes or self.much(self.account.at_most(rule.causes))
+
+    def possible(self, rules: Iterable[Rule]) -> frozenset[str]:
+        """Of the rules' conditions those that hold, asked in one statement."""
+        conditions = list(dict.fromkeys(rule.when for rule in rules if rule.when))
+        if not conditions:
+            return frozenset()
+        columns_ = ", ".join(f'({one}) as "{at}"' for at, one in enumerate(conditions))
+        row = self.run.sql(f"select {columns_}").to_pylist()[0]
+        return frozenset(one for at, one in enumerate(conditions) if row[str(at)])
 
     def lacks(self, rule: Rule) -> str | None:
         """What the run has not, and the rule needs."""
@@ -427,6 +437,7 @@ def _located(finding: Finding, lines: dict[int, str]) -> Finding:
 def find(run: Run, rule_files: Sequence[Path]) -> Findings:
     """Asks every rule. A file that is no finding, or whose SQL fails, is said and the others are asked."""
     questions, ours = Asked(run), frozenset(catalog())
+    rules: list[Rule] = []
     conclusions: list[Finding] = []
     without: dict[str, list[str]] = {}
     broken: dict[str, str] = {}
@@ -436,14 +447,20 @@ def find(run: Run, rule_files: Sequence[Path]) -> Findings:
             lacking = questions.lacks(rule)
             if lacking:
                 without.setdefault(lacking, []).append(rule.name)
-                continue
             # Of the user's own rules a mistake in the SQL is to be heard.
-            if path in ours and not questions.is_about(rule):
-                continue
+            elif path not in ours or questions.is_about(rule):
+                rules.append(rule)
+        except FathomError as error:
+            broken[str(path)] = str(error)
+    possible = questions.possible(rule for rule in rules if rule.path in ours)
+    for rule in rules:
+        if rule.path in ours and rule.when and rule.when not in possible:
+            continue
+        try:
             rows = [questions.advised(rule, row) for row in questions.rows(rule)]
             conclusions += [_finding(questions.here(rule), row) for row in rows]
         except FathomError as error:
-            broken[str(path)] = str(error)
+            broken[str(rule.path)] = str(error)
     around = _around(run, _examples(conclusions))
     conclusions = _apart(questions, _habits(questions, conclusions, around))
     lines = _lines(run, _examples(conclusions), around)

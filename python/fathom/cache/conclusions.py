@@ -4,7 +4,7 @@ import contextlib
 import hashlib
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,9 @@ from fathom.run.store import Run
 FOLDER = "findings"
 
 
-def find(run: Run, rule_files: Sequence[Path]) -> Findings:
-    """What `fathom.analysis.findings.find` gives; of a run that was asked the same before, what it gave then."""
+def find(run: Run, rule_files: Sequence[Path], asked: Callable[[], Run] | None = None) -> Findings:
+    """What `fathom.analysis.findings.find` gives; of a run that was asked the same before, what it gave then. `asked`
+    gives the same run with a database of its own, for the rules."""
     folder = CacheFolder(
         run.path / "tables" / FOLDER,
         lambda: fingerprint(run.path, f"{version()} {run.with_runtime}"),
@@ -33,7 +34,7 @@ def find(run: Run, rule_files: Sequence[Path]) -> Findings:
         with contextlib.suppress(ValueError, TypeError, KeyError, FathomError):
             return _from_json(json.loads(content))
     began = time.monotonic()
-    found = findings.find(run, rule_files)
+    found = findings.find(asked() if asked else run, rule_files)
     if key and not found.broken and time.monotonic() - began > SLOW:
         folder.write(key, json.dumps(_to_json(found)).encode())
     return found

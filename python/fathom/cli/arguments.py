@@ -41,6 +41,19 @@ def add_run(parser: argparse.ArgumentParser, last: bool = False) -> None:
         parser.add_argument("run", metavar="RUN", help="run directory: NAME or NAME.fathom")
 
 
+def add_what_is_recorded(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    """The short forms of a selection file, of programs that run; the group, for more."""
+    from fathom.run.filter import LEVELS  # those who only read a run do without
+
+    what = parser.add_argument_group("what is recorded")
+    what.add_argument("--level", choices=LEVELS, help="how finely (default: call)")
+    what.add_argument("--layers", metavar="LIST", help="layers, or +LAYER, -LAYER as in run")
+    what.add_argument(
+        "--files", metavar="GLOB", action="append", default=[], help="only these; !GLOB: not these"
+    )
+    return what
+
+
 def add_with_runtime(parser: argparse.ArgumentParser) -> None:
     """Also what is not the program's."""
     parser.add_argument(

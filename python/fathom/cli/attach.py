@@ -1,7 +1,8 @@
 """fathom attach: record programs that run already.
 
 Brings Fathom into live processes, all at once, and records from then on into a run directory, as
-`fathom run` does. `fathom detach` ends it; the programs run on.
+`fathom run` does. `fathom select` changes what, while they run; `fathom detach` ends it, and they
+run on.
 
 examples:
   fathom attach 4711 4712
@@ -23,10 +24,11 @@ from pathlib import Path
 
 from fathom.attach import attached, forwarder, hidden, injector, kernel, nodes, target
 from fathom.attach.injector import Answer, Status
+from fathom.cli.arguments import add_what_is_recorded
 from fathom.errors import FathomError, UsageError
 from fathom.run import control, manifest, paths
 from fathom.run.directory import to_make
-from fathom.run.filter import CRITICAL, LEVELS, asks_who_is_critical
+from fathom.run.filter import CRITICAL, asks_who_is_critical
 
 #: Where Ceph's daemons have their admin sockets.
 SOCKETS = "/var/run/ceph"
@@ -34,44 +36,42 @@ SOCKETS = "/var/run/ceph"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Which processes, and what to record of them."""
-    parser.add_argument("pids", metavar="PID", nargs="*", type=int, help="processes of this node")
-    parser.add_argument("--job", metavar="PID", type=int, help="all ranks below this mpiexec")
-    parser.add_argument("--name", metavar="GLOB", help="all of yours whose program is so named")
-    parser.add_argument(
+    which = parser.add_argument_group("which programs, and into which run")
+    which.add_argument("pids", metavar="PID", nargs="*", type=int, help="processes of this node")
+    which.add_argument("--job", metavar="PID", type=int, help="all ranks below this mpiexec")
+    which.add_argument("--name", metavar="GLOB", help="all of yours whose program is so named")
+    which.add_argument(
         "--slurm",
         metavar="JOB",
         nargs="?",
         const="",
         help="all ranks of a job of Slurm (or JOB.STEP) on all of its nodes; without JOB: of the one we are in",
     )
-    parser.add_argument(
+    which.add_argument(
         "--here", action="store_true", help="this node's part: a launcher starts one on each"
     )
-    parser.add_argument("-o", "--output", metavar="NAME", help="run directory NAME.fathom")
-    parser.add_argument("--level", choices=LEVELS, help="how finely (default: call)")
-    parser.add_argument("--layers", metavar="LIST", help="layers, or +LAYER, -LAYER as in run")
-    parser.add_argument(
-        "--files", metavar="GLOB", action="append", default=[], help="only these; !GLOB: not these"
-    )
-    parser.add_argument(
+    which.add_argument("-o", "--output", metavar="NAME", help="run directory NAME.fathom")
+    what = add_what_is_recorded(parser)
+    what.add_argument(
         "--select", metavar="FILE", help="selection file (docs/selection.md), or critical"
     )
-    parser.add_argument("--budget", metavar="SIZE", help="most bytes of stream per process")
-    parser.add_argument(
+    what.add_argument("--budget", metavar="SIZE", help="most bytes of stream per process")
+    beside = parser.add_argument_group("beside calls")
+    beside.add_argument(
         "--ceph",
         metavar="DIR",
         nargs="?",
         const=SOCKETS,
         help="ask Ceph's storage daemons on this node what they do, by their admin sockets in DIR",
     )
-    parser.add_argument(
+    beside.add_argument(
         "--kernel",
         metavar="calls",
         nargs="?",
         const="",
         help="where the data of each call were: page cache or device (docs/kernel.md); =calls: static programs, too",
     )
-    parser.add_argument("--mmap", choices=["dirty"], help="which pages of mapped files are written")
+    beside.add_argument("--mmap", choices=["dirty"], help="which pages of mapped files are written")
 
 
 def run(arguments: argparse.Namespace) -> int:

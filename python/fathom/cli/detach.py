@@ -1,5 +1,7 @@
 """fathom detach: end what `fathom attach` began; the programs run on.
 
+The run is closed once none is left in it. To record less, and go on: `fathom select RUN --level off`.
+
 examples:
   fathom detach s3d.1
   fathom detach 4711 4712
@@ -22,10 +24,11 @@ from fathom.run.directory import resolve
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """A run, or some of its processes."""
     parser.add_argument("what", metavar="RUN|PID", nargs="+", help="a run, or processes")
-    parser.add_argument(
+    nodes_ = parser.add_argument_group("of a job on several nodes")
+    nodes_.add_argument(
         "--slurm", metavar="JOB", help="a run that each node of this job has on a disk of its own"
     )
-    parser.add_argument("--here", action="store_true", help="on this node only")
+    nodes_.add_argument("--here", action="store_true", help="on this node only")
 
 
 def run(arguments: argparse.Namespace) -> int:

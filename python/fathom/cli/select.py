@@ -1,7 +1,7 @@
 """fathom select: change what is recorded of a run, while it runs.
 
-Says the same as the options of `fathom run`: a selection file, or its short forms. Every process of
-the run on this node goes by it from its next call on.
+Of one that `fathom run` or `fathom attach` began. Says the same as their options: a selection
+file, or its short forms. Every process of the run on this node goes by it from its next call on.
 
 examples:
   fathom select s3d.1 restart.toml
@@ -16,14 +16,13 @@ import socket
 import sys
 from pathlib import Path
 
-from fathom.cli.arguments import add_run
+from fathom.cli.arguments import add_run, add_what_is_recorded
 from fathom.errors import RunError, UsageError
 from fathom.files import boot_id
 from fathom.run import control, live, manifest
 from fathom.run.directory import resolve
 from fathom.run.filter import (
     CRITICAL,
-    LEVELS,
     Configuration,
     compile_text,
     from_options,
@@ -44,11 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="selection file (docs/selection.md), or the word critical",
     )
-    parser.add_argument("--level", choices=LEVELS, help="how finely (default: call)")
-    parser.add_argument("--layers", metavar="LIST", help="layers, or +LAYER, -LAYER as in run")
-    parser.add_argument(
-        "--files", metavar="GLOB", action="append", default=[], help="only these; !GLOB: not these"
-    )
+    add_what_is_recorded(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

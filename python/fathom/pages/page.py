@@ -29,14 +29,18 @@ FINDINGS_ON_PAGE = 20_000_000
 def of_run(run: Run) -> Page:
     """The page of an opened run, whose slow statements are kept beside its tables."""
     source = run if run.with_runtime else CachedStatements(run, run.path)
-    return compute(run.name, run.manifest, source, cost.per_call(), lambda: _findings(run))
+
+    def find() -> Findings:
+        return cached.find(run, conclusions.rules())
+
+    return compute(run.name, run.manifest, source, cost.per_call(), lambda: worst(run, find))
 
 
-def _findings(run: Run) -> Findings | None:
+def worst(source: Source, find: Callable[[], Findings]) -> Findings | None:
     """What the page says of what loses time; none where looking would take longer than the page."""
-    if run.sql("select events from runs")["events"][0].as_py() > FINDINGS_ON_PAGE:
+    if source.sql("select events from runs")["events"][0].as_py() > FINDINGS_ON_PAGE:
         return None
-    ranked = cached.find(run, conclusions.rules())
+    ranked = find()
     findings.complain(ranked)
     return ranked
 

@@ -126,9 +126,7 @@ def _looking_at(tables: str, piece: Piece) -> Iterator[duckdb.DuckDBPyConnection
         # A scan opens each file that it is given: of a thousand million calls hundreds, of which a part's are in few.
         present = _files(tables, sign)
         files = [file for file, held in present if piece.meets(held)]
-        rows = database.of_program(
-            "calls", database.rows_of(cursor, "calls", files or [present[0][0]])
-        )
+        rows = database.of_program("calls", database.rows_of("calls", files or [present[0][0]]))
         cursor.execute(f"create temp view calls as from ({rows}) where {piece.condition}")
         yield cursor
 

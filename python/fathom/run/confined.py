@@ -8,6 +8,7 @@ import contextlib
 import ctypes
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -113,7 +114,11 @@ def _rows(question: Question) -> pa.Table:
     run = Run(Path(question.run), f"{question.memory} MiB", question.with_runtime)
     database.reading(run.connection, question.statement)
     of = f"from (\n{question.statement}\n)"
-    rows = run.sql(f"{of} limit {question.rows + 1}")
+    try:
+        rows = run.sql(f"{of} limit {question.rows + 1}")
+    except UsageError as error:  # of its lines the first is ours
+        text = re.sub(r"\bLINE (\d+):", lambda line: f"LINE {int(line[1]) - 1}:", str(error))
+        raise UsageError(text) from error.__cause__
     total = rows.num_rows
     if total > question.rows:
         total = run.sql(f"select count(*) as n {of}")["n"][0].as_py()

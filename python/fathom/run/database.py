@@ -153,7 +153,7 @@ def add_views(
     for name, path in files.items():
         form = "table" if name in held else "view"
         try:
-            rows = rows_of(con, name, parts_of(path))
+            rows = rows_of(name, parts_of(path))
             if name == "files":
                 rows = _mounted(rows, manifest.read(directory.parent).get("mounts", {}))
             shown = rows if with_runtime else of_program(name, rows)
@@ -218,12 +218,12 @@ def _add_beside(con: duckdb.DuckDBPyConnection) -> None:
     )
 
 
-def rows_of(con: duckdb.DuckDBPyConnection, name: str, files: Iterable[Path]) -> str:
+def rows_of(name: str, files: Sequence[Path]) -> str:
     """The statement of a table's rows, of these of its files."""
     # Each by its name: a pattern would read `s3d.12[3]`, a job array's, as one, too.
     parts = ", ".join(quoted(str(file)) for file in files)
     rows = f"read_parquet([{parts}])"
-    return f"select *{COMPUTED.get(name, '')}{_absent(con, name, rows)} from {rows}"
+    return f"select *{COMPUTED.get(name, '')}{_absent(name, files[0])} from {rows}"
 
 
 def _mounted(files: str, mounts: Mapping[str, Sequence[str | None]]) -> str:
@@ -259,12 +259,15 @@ def _nulls(columns: dict[str, str]) -> str:
     return ", ".join(f"null::{kind} as {column}" for column, kind in columns.items())
 
 
-def _absent(con: duckdb.DuckDBPyConnection, name: str, rows: str) -> str:
+def _absent(name: str, file: Path) -> str:
     """Later columns that the stored table lacks, to be selected after its own."""
     later = LATER.get(name)
     if not later:
         return ""
-    stored = {row[0] for row in con.execute(f"describe select * from {rows}").fetchall()}
+    try:
+        stored = frozenset(pq.read_schema(file).names)
+    except (OSError, pa.ArrowException):
+        return ""  # DuckDB says what is wrong with it
     absent = {column: kind for column, kind in later.items() if column not in stored}
     return f", {_nulls(absent)}" if absent else ""
 
@@ -389,7 +392,8 @@ def many(con: duckdb.DuckDBPyConnection, text: str) -> pa.Table:
     """As `ask`, for millions of rows: they are there once, but the statement is planned twice, up to 0.1 s."""
     reading(con, text)
     try:
-        relation = macros.loading(con, text, lambda: con.sql(text))
+        macros.load(con, text)
+        relation = con.sql(text)
         if relation is None:
             raise UsageError("SQL: the statement gives no rows")
         return _narrowed(relation.to_arrow_table())

@@ -7,11 +7,10 @@ is opened, since to make one macro costs as much as to plan it.
 import hashlib
 import re
 import threading
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 import duckdb
@@ -26,11 +25,7 @@ _DEFINITION = re.compile(
 )
 _ALONE = re.compile(r"\s*from (\w+)\(\)\s*")
 _CALLED = re.compile(r"(\w+)\(")
-_MISSING = re.compile(r"Catalog Error: (?:Table|Scalar) Function with name (\w+) does not exist")
 _LOCK = threading.Lock()
-_MADE: WeakKeyDictionary[duckdb.DuckDBPyConnection, set[str]] = WeakKeyDictionary()
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -90,15 +85,52 @@ def needed(name: str) -> tuple[Macro, ...]:
     return tuple(dict.fromkeys([*below, known[name]]))
 
 
+@dataclass
+class Made:
+    """Names of the macros that one connection finds."""
+
+    everywhere: set[str] = field(default_factory=set)  # in its database, so that others find them
+    alone: set[str] = field(default_factory=set)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.everywhere or name in self.alone
+
+
+_MADE: WeakKeyDictionary[duckdb.DuckDBPyConnection, Made] = WeakKeyDictionary()
+
+
+def _made(connection: duckdb.DuckDBPyConnection) -> Made:
+    return _MADE.setdefault(connection, Made())
+
+
+def cursor(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+    """One more connection to the same database: it finds what was made there."""
+    another = connection.cursor()
+    _MADE[another] = Made(_made(connection).everywhere)
+    return another
+
+
 def load(connection: duckdb.DuckDBPyConnection, text: str) -> None:
-    """Makes the macros that a statement names, and those that they stand on, unless this connection did before."""
+    """Makes the macros that a statement names, and those that they stand on, unless they are there."""
+    made = _made(connection)
+    if all(macro.name in made for macro in _called(text)):
+        return
+    # Where some give the rows of this connection's own tables, what stands on them is no other's.
+    form, names = ("temp ", made.alone) if made.alone else ("", made.everywhere)
     with _LOCK:
-        made = _MADE.setdefault(connection, set())
-        for macro in named(text):
-            if macro.name not in made:
-                new = macro.sql.replace("create or replace", "create", 1)
-                connection.execute(new.replace(" macro ", " macro if not exists ", 1))
-                made.add(macro.name)
+        for macro in _absent(text, made):
+            new = macro.sql.replace("create or replace", f"create {form}", 1)
+            connection.execute(new.replace(" macro ", " macro if not exists ", 1))
+            names.add(macro.name)
+
+
+def _absent(text: str, made: Made) -> Iterator[Macro]:
+    """Those that are not there, each after what it needs itself; what one that is there stands on is not looked for."""
+    for macro in _called(text):
+        if macro.name not in made:
+            body = macro.sql.partition("(")[2]
+            yield from _absent(body, made)
+            yield macro
 
 
 def replace(
@@ -106,15 +138,21 @@ def replace(
 ) -> None:
     """A macro without parameters gives these rows from here on, in this database; `temporary`: in this connection."""
     form = "temp macro" if temporary else "macro"
+    made = _made(connection)
     with _LOCK:
         connection.execute(f"create or replace {form} {name}() as table {rows}")
-        _MADE.setdefault(connection, set()).add(name)
+        (made.alone if temporary else made.everywhere).add(name)
 
 
 def named(text: str) -> tuple[Macro, ...]:
     """The macros that a statement stands on, each after what it needs itself."""
-    called = [word for word in _CALLED.findall(text) if word in macros()]
-    return tuple(dict.fromkeys(one for word in called for one in needed(word)))
+    return tuple(dict.fromkeys(one for macro in _called(text) for one in needed(macro.name)))
+
+
+def _called(text: str) -> list[Macro]:
+    """Those that it names itself."""
+    known = macros()
+    return [known[word] for word in dict.fromkeys(_CALLED.findall(text)) if word in known]
 
 
 def written_out(connection: duckdb.DuckDBPyConnection, text: str) -> str:
@@ -123,20 +161,7 @@ def written_out(connection: duckdb.DuckDBPyConnection, text: str) -> str:
     macro = macros().get(found[1]) if found else None
     if not macro or macro.parameters or not macro.is_table:
         return text
-    return text if macro.name in _MADE.get(connection, ()) else macro.rows
-
-
-def loading(connection: duckdb.DuckDBPyConnection, text: str, do: Callable[[], T]) -> T:
-    """What `do` gives, which asks this statement; where macros are not there that it names, they are made first."""
-    try:
-        return do()
-    except duckdb.CatalogException as error:
-        found = _MISSING.match(str(error))
-        if not found or found[1] not in macros():
-            raise
-    # Another connection to the same database may have made them: to ask costs less than to make them again.
-    load(connection, text)
-    return do()
+    return text if macro.name in _made(connection) else macro.rows
 
 
 def execute(
@@ -145,8 +170,8 @@ def execute(
     values: object = None,
 ) -> duckdb.DuckDBPyConnection:
     """Runs a statement that may name macros."""
-    text = statement if isinstance(statement, str) else statement.query
-    return loading(connection, text, lambda: connection.execute(statement, values))
+    load(connection, statement if isinstance(statement, str) else statement.query)
+    return connection.execute(statement, values)
 
 
 def documentation() -> str:

@@ -110,14 +110,14 @@ class Run:
     def looking_at(self, text: str, **values: Any) -> "Run":
         """The same run, where `calls` are the rows of this statement."""
         copy = Run(self.path, self._memory)
-        copy.connection = self.connection.cursor()
+        copy.connection = macros.cursor(self.connection)
         database.keep(copy.connection, "calls", text, values)
         return copy
 
     def looking_at_rows(self, calls: pa.Table) -> "Run":
         """The same run, where these are the `calls`."""
         copy = Run(self.path, self._memory)
-        copy.connection = self.connection.cursor()
+        copy.connection = macros.cursor(self.connection)
         copy.connection.register("calls", calls)
         return copy
 

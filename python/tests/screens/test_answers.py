@@ -316,6 +316,12 @@ def test_the_console_answers(runs: Runs) -> None:
     meanings = {
         (row[0], row[1]): row[3] for row in screens.ask(runs, "schema", {"run": "small"})["rows"]
     }
+    timed = screens.ask(runs, "sql", {"run": "small", "q": "select 1.5 as seconds, 2 as n"})
+    assert timed["columns"] == [{"name": "seconds", "unit": "s"}, {"name": "n", "unit": "text"}]
+    with pytest.raises(UsageError) as wrong:  # the line and the letter of the user's own
+        screens.ask(runs, "sql", {"run": "small", "q": "select 1,\n  oops from calls"})
+    _, _, line, mark, *_ = str(wrong.value).splitlines()
+    assert line.strip() == "LINE 2:   oops from calls" and mark.index("^") == line.index("oops")
     assert "children" in meanings["calls", "nested"] and "eighth" not in meanings["tiles", "z"]
 
 

@@ -126,7 +126,7 @@ def test_a_run_is_prepared_before_it_is_looked_at(
     tables = run_directory / "tables"
     assert (tables / "tiles.parquet").is_file() and next(tables.rglob("calls_by_time.duckdb"))
     runs = Runs([str(run_directory)])
-    monkeypatch.setattr(overview, "_page", None)  # nothing is worked out again
+    monkeypatch.setattr(overview, "page_of", None)  # nothing is worked out again
     assert "verdict" in str(screens.ask(runs, "overview", {"run": next(iter(runs.all))}))
 
 

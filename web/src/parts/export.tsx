@@ -65,8 +65,8 @@ function choices({ name, picture, table, sql }: Exported): Choice[] {
 		const text = (): string => csv(table().columns, table().rows);
 		entries.push({ label: "CSV", run: () => save(`${name}.csv`, new Blob([text()], { type: "text/csv" })) });
 	}
-	if (sql && !isReport()) entries.push({ label: "Open in SQL", run: () => go("sql", { q: sql }) });
 	if (sql) entries.push({ label: "SQL", run: () => save(`${name}.sql`, new Blob([`${sql}\n`], { type: "text/plain" })) });
+	if (sql && !isReport()) entries.push({ label: "to the SQL screen", run: () => go("sql", { q: sql }) });
 	return entries;
 }
 

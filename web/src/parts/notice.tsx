@@ -46,9 +46,14 @@ export function Failed({ error }: { error: Error }): JSX.Element {
 	return (
 		<div class={frozen ? "notice" : "notice failed"} role={frozen ? "status" : "alert"}>
 			<strong>{frozen ? "Not in this report. " : "No answer. "}</strong>
-			{error.message}
+			<Message text={error.message} />
 		</div>
 	);
+}
+
+/** Of several lines one may point at a letter of the one above it. */
+function Message({ text }: { text: string }): JSX.Element {
+	return text.includes("\n") ? <pre class="message">{text}</pre> : <>{text}</>;
 }
 
 /** An empty answer: in the server's words if it said why, else by what the page knows. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { csv } from "./csv";
-import { OF_CALLS, shownOf, singular, sorted } from "./table";
+import { figuresOf, OF_CALLS, shownOf, singular, sorted } from "./table";
 
 test("CSV: raw values, units in the head, quotes doubled, no formulas", () => {
 	const columns = [
@@ -34,6 +34,15 @@ test("a table of calls begins with the function, and a server that is the same i
 	expect(shownOf(of([null, null]), undefined)).toEqual([0, 1]);
 	expect(shownOf({ ...of([]), columns: [{ name: "server", unit: "text" as const }], rows: [["/"]] }, undefined)).toEqual([0]);
 	expect(shownOf(of(["nfs1", "nfs2"]), OF_CALLS)).toEqual([1, 2, 0]);
+});
+
+test("numbers of a statement of the user's stand right, though their unit is not known", () => {
+	const columns = ["n", "name", "nothing", "start"].map((name) => ({ name, unit: name === "start" ? ("ns" as const) : ("text" as const) }));
+	const rows = [
+		[1, "a", null, 5],
+		[null, 2, null, 6],
+	];
+	expect(figuresOf({ columns, rows, total: 2, sql: "", note: null })).toEqual([true, false, true, true]);
 });
 
 test("one is not counted in many", () => {

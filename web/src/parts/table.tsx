@@ -55,10 +55,11 @@ export function DataTable(props: Props): JSX.Element {
 	const shown = useMemo(() => shownOf(table, props.columns), [table, props.columns]);
 	const lane = useLaneNames(table.columns.some((one) => one.unit === "lane") ? currentRun.value : null);
 	if (table.rows.length === 0) return <Empty note={table.note} what={what} />;
+	const figures = useMemo(() => figuresOf(table), [table]);
 	const named: Props["text"] = (column, value, row) => props.text?.(column, value, row) ?? (column.unit === "lane" && value !== null ? lane(Number(value)) : null);
 	const from = Math.min(first, Math.max(0, rows.length - 1));
 	const sort = (column: number): void => {
-		const down = order?.column === column ? !order.down : numeric(table.columns[column]?.unit ?? "text");
+		const down = order?.column === column ? !order.down : (figures[column] ?? false);
 		setOrder({ column, down });
 		setFirst(0);
 	};
@@ -74,8 +75,8 @@ export function DataTable(props: Props): JSX.Element {
 			<div class="scroll" tabIndex={0} role="region" aria-label={caption}>
 				<table>
 					<caption class="unseen">{caption}</caption>
-					<Head table={table} shown={shown} order={order} sort={sort} />
-					<Body {...props} text={named} shown={shown} rows={rows.slice(from, from + page)} />
+					<Head table={table} shown={shown} figures={figures} order={order} sort={sort} />
+					<Body {...props} text={named} shown={shown} figures={figures} rows={rows.slice(from, from + page)} />
 				</table>
 			</div>
 			<Sql text={table.sql} />
@@ -89,6 +90,12 @@ export function shownOf(table: Table, names: readonly string[] | undefined): num
 	const shown = names ? names.map((one) => all.indexOf(one)).filter((at) => at >= 0) : [...all.keys()];
 	const tells = (at: number): boolean => at === 0 || all[at] !== "server" || new Set(table.rows.map((row) => row[at] ?? null).filter((one) => one !== null)).size > 1;
 	return shown.filter(tells);
+}
+
+/** Columns that stand right: also those of a user's statement, of which no unit is known. */
+export function figuresOf(table: Table): boolean[] {
+	const ofNumbers = (at: number): boolean => table.rows.every((row) => (row[at] ?? null) === null || typeof row[at] === "number");
+	return table.columns.map((one, at) => numeric(one.unit) || (one.unit === "text" && table.rows.length > 0 && ofNumbers(at)));
 }
 
 function counted(from: number, to: number, rows: number, total: number, what: string): string {
@@ -115,7 +122,15 @@ function Pager({ from, page, rows, go }: { from: number; page: number; rows: num
 	);
 }
 
-function Head({ table, shown, order, sort }: { table: Table; shown: number[]; order: Order | null; sort: (column: number) => void }): JSX.Element {
+interface HeadProps {
+	table: Table;
+	shown: number[];
+	figures: boolean[];
+	order: Order | null;
+	sort: (column: number) => void;
+}
+
+function Head({ table, shown, figures, order, sort }: HeadProps): JSX.Element {
 	return (
 		<thead>
 			<tr>
@@ -123,7 +138,7 @@ function Head({ table, shown, order, sort }: { table: Table; shown: number[]; or
 					const column = table.columns[at] as Column;
 					const sorted = order?.column === at;
 					return (
-						<th key={column.name} scope="col" class={numeric(column.unit) ? "number" : ""} aria-sort={sorted ? (order.down ? "descending" : "ascending") : "none"}>
+						<th key={column.name} scope="col" class={figures[at] ? "number" : ""} aria-sort={sorted ? (order.down ? "descending" : "ascending") : "none"}>
 							<button type="button" onClick={() => sort(at)}>
 								{column.unit === "lane" ? laneWord.value : column.name}
 								<span aria-hidden="true">{sorted ? (order.down ? " ▾" : " ▴") : ""}</span>
@@ -137,7 +152,7 @@ function Head({ table, shown, order, sort }: { table: Table; shown: number[]; or
 }
 
 /** With `onOpen`, one row is in the tab order, arrows lead to the others and Enter opens. */
-function Body({ table, rows, shown, onOpen, text, selected }: Props & { rows: Cell[][]; shown: number[] }): JSX.Element {
+function Body({ table, rows, shown, figures, onOpen, text, selected }: Props & { rows: Cell[][]; shown: number[]; figures: boolean[] }): JSX.Element {
 	const body = useRef<HTMLTableSectionElement>(null);
 	const [current, setCurrent] = useState(0);
 	const at = Math.min(current, rows.length - 1);
@@ -164,7 +179,7 @@ function Body({ table, rows, shown, onOpen, text, selected }: Props & { rows: Ce
 						const column = table.columns[at] as Column;
 						const content = text?.(column, row[at] ?? null, row) ?? format(row[at], column.unit);
 						return (
-							<td key={column.name} class={numeric(column.unit) ? "number" : content.length <= ONE_LINE ? "whole" : ""}>
+							<td key={column.name} class={figures[at] ? "number" : content.length <= ONE_LINE ? "whole" : ""}>
 								{column.unit === "call" && typeof row[at] === "string" ? <OpenCall call={content} /> : content}
 							</td>
 						);

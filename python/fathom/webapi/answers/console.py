@@ -1,5 +1,6 @@
 """`sql` and `schema`: a run's tables, for questions that no screen asks."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -19,8 +20,9 @@ def sql(view: View, _: Selection, *, q: str, limit: int = 1000) -> Table:
     """The first rows of one reading statement, and how many it has."""
     statement = q.strip().rstrip(";").strip()
     rows, total = view.confined(statement, limit)
+    units = {name: "s" for name in rows.column_names if re.fullmatch(r"(.*[_ ])?seconds", name)}
     try:
-        shown = table.of(rows, statement, None, total)
+        shown = table.of(rows, statement, units, total)
     except (ValueError, OverflowError) as error:
         raise UsageError(f"SQL: a value that cannot be shown: {error}") from error
     return replace(shown, rows=[[_exact(value) for value in row] for row in shown.rows])

@@ -16,5 +16,6 @@ def wanted(text: str) -> list[str]:
 def make(connection: duckdb.DuckDBPyConnection, name: str) -> None:
     """Works one out."""
     connection.execute(f"create schema if not exists {SCHEMA}")
-    macros.execute(connection, f"create table {SCHEMA}.{name} as from {name}()")
+    rows = macros.written_out(connection, f"from {name}()")
+    macros.execute(connection, f"create table {SCHEMA}.{name} as {rows}")
     macros.replace(connection, name, f"from {SCHEMA}.{name}")

@@ -5,8 +5,10 @@ from typing import Any
 
 from fathom.analysis import findings as conclusions
 from fathom.analysis import summary
+from fathom.analysis.findings import Findings
 from fathom.analysis.part import HEAT_OF_ALL, is_all_own
 from fathom.analysis.selection import Selection
+from fathom.cache import conclusions as cached
 from fathom.cache.statements import CachedStatements
 from fathom.pages import answers, coverage_footer, facts, page
 from fathom.pages import findings as words
@@ -22,7 +24,6 @@ from fathom.webapi.answers.lanes import lanes
 from fathom.webapi.answers.servers import totals_of
 from fathom.webapi.answers.session import View
 from fathom.webapi.answers.span import duration
-from fathom.webapi.answers.stoppable import Stoppable
 from fathom.webapi.answers.table import Table
 from fathom.webapi.answers.tile import has_calls, outliers
 
@@ -38,9 +39,16 @@ HARDLY = 0.25
 HIGH, MEDIUM = 0.1, 0.02
 
 
-def _page(view: View) -> Page:
+def page_of(view: View) -> Page:
+    """What `fathom show` says of the run."""
     source = view if view.run.with_runtime else CachedStatements(view, view.run.path)
-    return page.compute(view.opened.name, view.run.manifest, source, cost.per_call(), lambda: None)
+    return page.compute(
+        view.opened.name,
+        view.run.manifest,
+        source,
+        cost.per_call(),
+        lambda: page.worst(source, lambda: found(view)),
+    )
 
 
 def _facts(shown: Page) -> list[list[Any]]:
@@ -150,9 +158,9 @@ def _hot_server(view: View) -> list[dict[str, Any]]:
     }]  # fmt: skip
 
 
-def _names(view: View, run: Stoppable, calls: set[str]) -> dict[str, str]:
+def _names(view: View, calls: set[str]) -> dict[str, str]:
     """Call -> `MPI_File_write_all, rank 3, 1.42 s`."""
-    rows = run.sql(
+    rows = view.sql(
         "select id, op, lane, duration from calls join lanes() using (process)"
         f" where id in ({', '.join(calls) or 'null'})"
     ).to_pylist()
@@ -181,27 +189,31 @@ def _finding(
     }  # fmt: skip
 
 
+def found(view: View) -> Findings:
+    """What loses time. Of a large run that takes minutes, and gives way to gestures."""
+    return view.once("findings", lambda: in_background(lambda: _find(view)), view.stop.check)
+
+
+def _find(view: View) -> Findings:
+    ranked = cached.find(view.run, conclusions.rules(), lambda: account.take(view))
+    view.stop.check()  # a rule that was interrupted counts as broken, and the others as all
+    return ranked
+
+
 @answer("findings")
 def findings(view: View, _: Selection) -> dict[str, Any]:
-    """All that was found, the most seconds first, and which rules could not be asked. Of a large run that takes
-    minutes, and gives way to gestures."""
-    run = account.take(view)
-    return in_background(lambda: _conclude(view, run))
-
-
-def _conclude(view: View, run: Stoppable) -> dict[str, Any]:
-    findings = conclusions.find(run, conclusions.rules())
-    view.stop.check()  # a rule that was interrupted counts as broken, and the others as all
-    seconds = run.sql("select duration / 1e9 as s from runs")["s"][0].as_py()
-    said = words.listed(run, run.manifest, findings.conclusions)
-    names = _names(view, run, {call for fields in said for call in fields["calls"]})
+    """All that was found, the most seconds first, and which rules could not be asked."""
+    ranked = found(view)
+    seconds = view.value("select duration / 1e9 from runs")
+    said = words.listed(view, view.run.manifest, ranked.conclusions)
+    names = _names(view, {call for fields in said for call in fields["calls"]})
     return {
-        "asked": findings.rules_asked - sum(map(len, findings.without.values())),
+        "asked": ranked.rules_asked - sum(map(len, ranked.without.values())),
         "findings": [
             _finding(finding, fields, names, seconds)
-            for finding, fields in zip(findings.conclusions, said, strict=True)
+            for finding, fields in zip(ranked.conclusions, said, strict=True)
         ],
-        "not asked": words.not_asked(findings),
+        "not asked": words.not_asked(ranked),
     }
 
 
@@ -224,7 +236,7 @@ def _rate(view: View) -> Table:
 @answer("overview")
 def overview(view: View, _: Selection) -> dict[str, Any]:
     """Of the whole run, whatever is selected. What loses time takes longer, so it is an answer of its own."""
-    shown = _page(view)
+    shown = view.opened.page or page_of(view)
     by_question = answers.sentences(shown.answers, shown.name, shown.manifest)
     return {
         "facts": _facts(shown),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from functools import partial
 from itertools import chain, count
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import duckdb
 import pyarrow as pa
@@ -15,13 +15,16 @@ import pyarrow as pa
 from fathom.cache.answers import CachedAnswers, version
 from fathom.cache.memory import Memory
 from fathom.errors import FathomError, UsageError
-from fathom.run import database
+from fathom.run import database, macros
 from fathom.run.background import in_background
 from fathom.run.confined import Process, Question, TooLarge
 from fathom.run.store import Run, open_run
 from fathom.tune.search.ledger import SUFFIX, open_ledger
 from fathom.webapi.answers import by_time, known, table
 from fathom.webapi.answers.table import Table
+
+if TYPE_CHECKING:
+    from fathom.pages.part import Page
 
 T = TypeVar("T")
 
@@ -92,6 +95,7 @@ class OpenRun:
         # The copy has the program's calls only.
         self.by_time = not run.with_runtime and by_time.attach(run.connection, run.path / "tables")
         self.now: dict[str, Any] | None = None  # while it runs (screens/now.py)
+        self.page: Page | None = None  # what `fathom show` says, of one who asks for all of it
         self._facts, self._latest = Memory(), Memory(HELD)
 
     def _new_cache(self) -> CachedAnswers:
@@ -141,7 +145,7 @@ class View:
     def __init__(self, opened: OpenRun, runs: "Runs", stop: Stop | None = None) -> None:
         """`runs`: the others that are open."""
         self.opened, self.runs, self.run = opened, runs, opened.run
-        self.cursor: duckdb.DuckDBPyConnection = opened.run.connection.cursor()
+        self.cursor = macros.cursor(opened.run.connection)
         self.stop = stop or Stop()
         self.stop.watch(self.cursor)
 

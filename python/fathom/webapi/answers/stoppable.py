@@ -1,9 +1,12 @@
-"""A run with a database of its own, for answers that make many tables."""
+"""A run for answers that make many tables: on a connection of its own, and of a large run with a database of its own,
+which gives way to what others ask."""
 
 from typing import Any
 
 import pyarrow as pa
 
+from fathom.run import macros
+from fathom.run.database import FEWER
 from fathom.run.store import Run
 from fathom.webapi.answers.session import MEMORY, Stop, View
 
@@ -12,8 +15,10 @@ class Stoppable(Run):
     """A run that is asked nothing more when nobody waits."""
 
     def __init__(self, view: View) -> None:
-        """The run of this request, opened again."""
+        """The run of this request, connected to again."""
         super().__init__(view.run.path, MEMORY, view.run.with_runtime)
+        if view.opened.calls <= FEWER:
+            self.connection = macros.cursor(view.run.connection)  # its tables are in memory
         self._stop = Stop()
         self.hold(view)
 

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 
 import fathom
 from fathom.errors import FathomError
-from fathom.pages import page as view
+from fathom.pages.page import print_page
+from fathom.webapi.answers.overview import page_of
 from fathom.webapi.answers.session import Runs
 from fathom.webapi.report.first import screen
 from fathom.webapi.report.payload import Payload
@@ -34,11 +35,12 @@ def template() -> str:
 
 
 def words(runs: Runs) -> str:
-    """What `fathom show` prints of each run."""
+    """What `fathom show` prints of each run, which its screens say again."""
     text = io.StringIO()  # no terminal, so without colours
     with contextlib.redirect_stdout(text):
-        for opened in runs.all.values():
-            view.print_page(view.of_run(opened.run), ROWS)
+        for name, opened in runs.all.items():
+            opened.page = page_of(runs.view(name))
+            print_page(opened.page, ROWS)
     return text.getvalue()
 
 

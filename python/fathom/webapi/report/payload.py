@@ -30,7 +30,8 @@ class Payload:
         self.left_out: list[str] = []
         self.failed: list[str] = []  # with the error
         self._packer = zlib.compressobj(6)
-        self._size, self._waiting = 0, b""  # bytes packed, and what is not packed yet
+        self._size = 0  # bytes packed
+        self._waiting: list[bytes] = []  # what is not packed yet
 
     def _add(self, request: Request) -> bool:
         """Asks, unless it has been asked; false where the answer is too much."""
@@ -56,14 +57,15 @@ class Payload:
 
     def _fits(self, text: bytes) -> bool:
         """Is there room for so much more? It is packed to know that only where it might not."""
-        if (self._size + len(self._waiting) + len(text)) * 4 // 3 <= self.budget:
-            self._waiting += text
+        waiting = sum(map(len, self._waiting)) + len(text)
+        if (self._size + waiting) * 4 // 3 <= self.budget:
+            self._waiting.append(text)
             return True
         packer = self._packer.copy()
-        packed = packer.compress(self._waiting + text) + packer.flush(zlib.Z_SYNC_FLUSH)
+        packed = packer.compress(b"".join([*self._waiting, text])) + packer.flush(zlib.Z_SYNC_FLUSH)
         if (self._size + len(packed)) * 4 // 3 > self.budget:
             return False
-        self._packer, self._size, self._waiting = packer, self._size + len(packed), b""
+        self._packer, self._size, self._waiting = packer, self._size + len(packed), []
         return True
 
     def _drop(self, keys: set[str]) -> None:
@@ -119,7 +121,8 @@ class Payload:
     def together(self, what: str, wanted: Iterator[Request]) -> bool:
         """All of these or none."""
         self.say(what)
-        state, before = (self._packer.copy(), self._size, self._waiting), set(self.answers)
+        state = (self._packer.copy(), self._size, [*self._waiting])
+        before = set(self.answers)
         for request in wanted:
             if not self._add(request):
                 self._packer, self._size, self._waiting = state

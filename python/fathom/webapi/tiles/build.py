@@ -75,7 +75,8 @@ class Asked:
         return self._rows(statements.together(level))
 
     def _rows(self, text: str) -> pa.Table:
-        return macros.loading(self.con, text, lambda: self.con.sql(text)).to_arrow_table()
+        macros.load(self.con, text)
+        return self.con.sql(text).to_arrow_table()
 
 
 def _number(rows: pa.Table) -> int:
