@@ -3,11 +3,11 @@
 -- limit:  a stream carries a MiB and more in small calls, and large accesses would be faster at the store's cost. Large calls a stream passes
 --   on as they are; its buffer gathers a page
 -- says:   {path}: {size:size} by {who} through C streams, {each:size} a call: {seconds:seconds} of the slowest{beside}, in large accesses {other:seconds}
--- lost:   what the slowest thread's buffer took, and its small calls but for formatting, less the same bytes in pieces of which a tenth is
---   latency, at most 16 MiB
+-- lost:   what the slowest thread's buffer took, and its small calls without formatting. Less the same bytes in pieces of which a tenth is latency,
+--   at most 16 MiB
 -- sure:   0.8
--- fix:    {what} large pieces with {what}() itself, or give the stream a larger buffer before its first call: setvbuf(stream,
---   malloc({buffer}), _IOFBF, {buffer}) (with NULL in place of malloc glibc keeps its own size)
+-- fix:    {what} large pieces with {what}() itself. Or give the stream a larger buffer before its first call:
+--   setvbuf(stream, malloc({buffer}), _IOFBF, {buffer}). With NULL in place of malloc glibc keeps its own size
 -- needs:  counters
 -- causes: library, requests, contention, unexplained, transfer
 -- seen:   Carns et al. 2011 (Darshan); drishti S01 counts the share without its cost

@@ -1,7 +1,7 @@
 -- title:  A C stream is flushed after every few writes
 -- layer:  stdio
--- limit:  a process flushed files that are alike 64 times or more, and what it wrote between two is less than half a page: the stream's buffer
---   would have gathered it
+-- limit:  a process flushed files that are alike 64 times or more. What it wrote between two is less than half a page: the stream's buffer would
+--   have gathered it
 -- says:   {path}: {flushes:count} flushes by {who} for {writes:count} writes of {size:size} on average; {seconds:seconds} in flushes of the
 --   slowest{counted}
 -- lost:   flushes of the slowest process, without its longest, but for as many as pages were written: so often the buffer is full
