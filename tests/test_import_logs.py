@@ -125,3 +125,18 @@ def test_a_permission_that_lacks_is_named(tmp_path: Path, what: str) -> None:
     place.chmod(0o700)
     message = one_line(done)
     assert message.startswith(f"fathom: {named}") and "Permission denied" in message
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives a directory to somebody else")
+def test_a_run_of_somebody_else_is_not_the_newest_of_ours(tmp_path: Path) -> None:
+    ours, other = tmp_path / "ours.fathom", tmp_path / "other.fathom"
+    words = [str(paths.FATHOM), "run", "--no-show", "-o", str(ours), "--", "cat", "/dev/null"]
+    subprocess.run(words, check=True, timeout=240, capture_output=True)
+    shutil.copytree(ours, other)
+    other.chmod(0)
+    os.chown(other, 65534, 65534)
+    words = [*unprivileged(), str(paths.FATHOM), "show"]
+    done = subprocess.run(
+        words, capture_output=True, text=True, timeout=240, cwd=tmp_path, check=False
+    )
+    assert done.returncode == 0 and "fathom: ours.fathom, the newest run here" in done.stderr

@@ -68,8 +68,14 @@ def runs_in(folder: Path) -> list[Path]:
 
 
 def _made(directory: Path) -> int:
-    """When, in nanoseconds; 0: it is no run. Reading a run writes its run.json anew."""
-    known = facts(directory / "streams") or facts(directory / "run.json")
+    """When, in nanoseconds; 0: it is no run, or one of somebody else that we may not read. Reading a run writes its
+    run.json anew."""
+    try:
+        known = facts(directory / "streams") or facts(directory / "run.json")
+    except PermissionError:
+        if directory.lstat().st_uid == os.getuid():
+            raise
+        return 0
     return known.st_mtime_ns if known else 0
 
 
