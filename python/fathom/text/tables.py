@@ -104,11 +104,21 @@ class _Wrapper(textwrap.TextWrapper):
             super()._handle_long_word(reversed_chunks, cur_line, cur_len, width)
 
 
+def _whole_part(line: str, least: int) -> str:
+    """A line behind which words are lost, up to where a part of the sentence ends, if that leaves so many letters."""
+    ends = (found.start() for found in re.finditer(r"[,;:.]? (?=\()|[,;:.](?= )", f"{line} "))
+    whole = [at for at in ends if line.count("(", 0, at) == line.count(")", 0, at)]
+    last = max(whole, default=0)
+    return line[:last] if last >= least else line
+
+
 def wrapped(words: str, room: int, most: int | None = None) -> list[str]:
     """Prose in lines of `room` letters; `most`: of so many lines, the last of which ends in … where words are lost."""
     # A number stays with its unit: textwrap does not break at a no-break space.
     bound = re.sub(r"(?<=\d) (?=\S)", "\u00a0", words)
     lines = _Wrapper(room, break_on_hyphens=False, max_lines=most, placeholder=CUT).wrap(bound)
+    if most and lines and lines[-1].endswith(CUT):
+        lines[-1] = _whole_part(lines[-1].removesuffix(CUT), room // 2) + CUT
     return [line.replace("\u00a0", " ") for line in lines] or [""]
 
 
