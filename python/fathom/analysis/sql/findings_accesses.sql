@@ -164,7 +164,7 @@ group by process, kind, file;
 --	            by all processes there; what is beyond is latency
 -- Null where nothing of that is there. Time in which ranks waited for one another at the store is part of it: that is what an
 -- access costs under this run's load. Columns: file, kind, latency (seconds), per_byte (seconds), half (bytes at
--- which both weigh the same: smaller ones are mostly latency), learnt.
+-- which both weigh the same: smaller ones are mostly latency; null: larger ones took no longer), learnt.
 create or replace macro store_costs() as table
 with point as (
 	select
@@ -207,14 +207,13 @@ line as (
 		*, (w * wxy - wx * wy) / nullif(w * wxx - wx * wx, 0) as slope, (wy * wxx - wx * wxy) / nullif(w * wxx - wx * wx, 0) as at_zero
 	from sums
 ),
--- Neither part of a cost is below zero: then the other one is all of it. No byte is free, though: those of the largest size
--- cost a quarter as much.
+-- Neither part of a cost is below zero: then the other one is all of it.
 fit as (
 	select
 		name, whole, kind, n, mean_size, mean_time,
 		sizes and (largest >= 4096 or slope <= mean_time / 4096) as told,
 		case when not told then null when slope <= 0 then wy / w when at_zero <= 0 then 0 else at_zero end as latency,
-		case when not told then null when slope <= 0 then wy / w / largest / 4 when at_zero <= 0 then wxy / wxx else slope end as per_byte
+		case when not told then null when slope <= 0 then 0 when at_zero <= 0 then wxy / wxx else slope end as per_byte
 	from line
 ),
 known as (
@@ -235,9 +234,9 @@ known as (
 type as (
 	select file_system, store_of(file_system) as store from (select distinct file_system from files)
 ),
--- What a byte costs at most: at the slowest rate of such a file system, shared by all processes that are at it.
+-- What a byte costs at most: at the slowest rate of such a file system, shared by all processes that are at it; and at least: no byte is free.
 slowest as (
-	select f.file, s.direction as kind, d.processes, d.processes / s.rate_low as per_byte
+	select f.file, s.direction as kind, d.processes, d.processes / s.rate_low as per_byte, 1 / s.rate_high as at_least
 	from files as f join type as t on t.file_system is not distinct from f.file_system join stores() as s using (store)
 		join places() as p on p.file = f.file join (
 			select p.directory, a.kind, count(distinct a.process) as processes from accesses() as a join places() as p using (file) group by all
@@ -255,11 +254,12 @@ cost as (
 				'latency': k.mean_time - k.mean_size * s.per_byte, 'per_byte': s.per_byte, 'learnt': 'rate'
 			} end,
 			of_system
-		) as c
+		) as c,
+		coalesce(s.at_least, 0) as at_least
 	from known as k join places() as p using (directory)
 	left join fit on fit.whole and fit.name = p.system and fit.kind = k.kind left join slowest as s on s.file = p.file and s.kind = k.kind
 )
-select file, kind, c.latency, c.per_byte, c.latency / nullif(c.per_byte, 0) as half, c.learnt
+select file, kind, c.latency, greatest(c.per_byte, at_least) as per_byte, c.latency / nullif(c.per_byte, 0) as half, c.learnt
 from cost
 where c is not null;
 
