@@ -20,7 +20,8 @@ int main(int argc, char **argv)
 			MPI_MUST(MPI_File_write_at(file, turn * 16, data, 16, MPI_BYTE,
 						   MPI_STATUS_IGNORE));
 		MPI_MUST(MPI_Barrier(MPI_COMM_WORLD));
-		MPI_MUST(MPI_File_open(MPI_COMM_WORLD, argv[1], MPI_MODE_RDWR, MPI_INFO_NULL, &again));
+		MPI_MUST(MPI_File_open(MPI_COMM_WORLD, argv[1], MPI_MODE_RDWR, MPI_INFO_NULL,
+				       &again));
 		MPI_MUST(MPI_File_close(&again));
 	}
 	MPI_MUST(MPI_File_close(&file));
