@@ -35,7 +35,7 @@ fn compile(compiler: &str, source: &Path, object: &Path) -> Result<(), String> {
 fn main() {
 	let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("bpf");
 	let object = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default()).join("trace.bpf.o");
-	for name in ["trace.bpf.c", "kernel.h"] {
+	for name in ["trace.bpf.c", "calls.h", "rings.h", "kernel.h"] {
 		println!("cargo:rerun-if-changed={}", here.join(name).display());
 	}
 	let source = here.join("trace.bpf.c");

@@ -42,7 +42,7 @@ fn threads(process: u32) -> Vec<u32> {
 	numbers_in(&format!("/proc/{process}/task"))
 }
 
-/// What a program is that runs, and what it has open.
+/// What a program is that runs, and what it has open: nothing of one that has ended, or may not be looked at.
 fn running(process: u32) -> Program {
 	let read = |name: &str| fs::read(format!("/proc/{process}/{name}")).unwrap_or_default();
 	let open = |fd: u32| Some((i64::from(fd), link(process, &format!("fd/{fd}"))?));
