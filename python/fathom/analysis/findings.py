@@ -16,7 +16,7 @@ from fathom.analysis.advice import WORDS, advice, conditions, fitting
 from fathom.analysis.sentence import columns
 from fathom.catalog import layers
 from fathom.catalog.languages import is_nameless
-from fathom.catalog.layers import catalog_path
+from fathom.catalog.layers import catalog_files
 from fathom.errors import FathomError, UsageError, unknown
 from fathom.files import is_folder, listed
 from fathom.run import paths
@@ -146,7 +146,7 @@ def _words(path: Path, key: str, text: str, known: frozenset[str]) -> frozenset[
 
 def catalog() -> list[Path]:
     """Files of the findings that Fathom brings."""
-    return listed(catalog_path("findings"), "*.sql")
+    return catalog_files("findings", "*.sql")
 
 
 def _files(word: str, own: Sequence[Path]) -> list[Path]:

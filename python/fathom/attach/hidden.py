@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from fathom.catalog.layers import Library, catalog_path, libraries
+from fathom.catalog.layers import Library, catalog_files, libraries
 from fathom.catalog.load import load
-from fathom.files import listed
 from fathom.run import elf, engine
 
 
@@ -30,7 +29,7 @@ _LAYER = re.compile(r'^layer\s*=\s*"(\w+)"', re.MULTILINE)
 @functools.cache
 def _names(layer: str) -> tuple[str, ...]:
     """Only of this layer's files: to read all takes longer than all the rest."""
-    probes = listed(catalog_path("probes"), "*.toml")
+    probes = catalog_files("probes")
     of_layer = [path for path in probes if _LAYER.findall(path.read_text("utf-8"))[:1] == [layer]]
     return tuple(
         symbol

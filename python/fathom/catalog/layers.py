@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fathom.errors import FathomError
+from fathom.files import listed
 
 PACKAGE = Path(__file__).resolve().parents[1]
 FATHOM = "fathom"  # our own rows: no layer that a user names
@@ -49,6 +50,11 @@ def catalog_path(*names: str) -> Path:
         if (folder / "layers.toml").is_file():
             return folder.joinpath(*names)
     raise FathomError("the catalogs are missing from this installation of Fathom")
+
+
+def catalog_files(folder: str, pattern: str = "*.toml") -> list[Path]:
+    """Those of one of the catalogs, in order."""
+    return listed(catalog_path(folder), pattern)
 
 
 def catalog_data(name: str) -> dict[str, Any]:

@@ -14,9 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from fathom.files import listed
-
-from .layers import catalog_path
+from .layers import catalog_files
 from .model import CatalogError
 from .row import NAME, Row, one_of
 
@@ -127,7 +125,7 @@ class Store:
 @cache
 def stores() -> Mapping[str, Store]:
     """All of the catalog, by name."""
-    return load_stores(listed(catalog_path("stores"), "*.toml"))
+    return load_stores(catalog_files("stores"))
 
 
 #: Columns of the macro stores() -> what of MOVES and CALLS is in them.

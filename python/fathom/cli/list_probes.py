@@ -17,12 +17,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fathom.catalog import user
-from fathom.catalog.layers import catalog_path
+from fathom.catalog.layers import catalog_files
 from fathom.catalog.load import load
 from fathom.catalog.model import Catalog, CatalogError
 from fathom.cli.arguments import of_list
 from fathom.errors import RunError, UsageError
-from fathom.files import listed
 from fathom.run import paths
 from fathom.text import tables
 from fathom.text.quoting import json_text
@@ -55,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def built_in() -> list[Path]:
     """The catalog's files."""
-    return listed(catalog_path("probes"), "*.toml")
+    return catalog_files("probes")
 
 
 def rows(read: Catalog) -> pa.Table:

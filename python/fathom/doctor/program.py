@@ -9,12 +9,11 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path, PurePath
 
-from fathom.catalog.layers import catalog_path, layers
+from fathom.catalog.layers import catalog_files, layers
 from fathom.catalog.load import load
 from fathom.catalog.model import CatalogError
 from fathom.doctor.finding import Finding
 from fathom.errors import FathomError, UsageError
-from fathom.files import listed
 from fathom.run import elf
 from fathom.run.launchers import starts_others
 
@@ -47,7 +46,7 @@ def libraries_of(path: Path) -> dict[str, Path | None]:
 @cache
 def _catalog() -> Mapping[str, tuple[str, str]]:
     """Symbol to layer and op."""
-    read = load(listed(catalog_path("probes"), "*.toml"))
+    read = load(catalog_files("probes"))
     return {
         symbol: (api.layer, call.op)
         for api, call in read.calls()

@@ -7,10 +7,9 @@ from functools import cached_property
 from pathlib import Path
 
 from fathom.catalog import columns
-from fathom.catalog.layers import catalog_data, catalog_path
+from fathom.catalog.layers import catalog_data, catalog_files, catalog_path
 from fathom.catalog.layers import names as layers
 from fathom.catalog.load import load
-from fathom.files import listed
 from fathom.run.macros import FOLDER
 
 WORD = re.compile(r"\w+")
@@ -45,7 +44,7 @@ class Vocabulary:
 
 def _of_probes() -> Iterator[str]:
     """Functions and what is recorded of them."""
-    for _, call in load(listed(catalog_path("probes"), "*.toml")).calls():
+    for _, call in load(catalog_files("probes")).calls():
         yield from (call.op, call.kind, *(field.name for field in call.fields))
 
 
@@ -59,7 +58,7 @@ def _of_tables() -> Iterator[str]:
 
 def _of_knobs() -> Iterator[str]:
     """Settings that can be asked for, and their values."""
-    for path in listed(catalog_path("knobs"), "*.toml"):
+    for path in catalog_files("knobs"):
         for knob in catalog_data(f"knobs/{path.name}").get("knob", []):
             yield from _texts(knob.get("name"))
             yield from _texts(knob.get("values"))

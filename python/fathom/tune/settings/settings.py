@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from fathom.catalog.knobs import SAFETY, Knob, load_knobs
-from fathom.catalog.layers import catalog_path
+from fathom.catalog.layers import catalog_files
 from fathom.errors import UsageError
-from fathom.files import listed
 from fathom.tune.settings.values import ValueMistake, of_knob
 
 #: Routes that hold for one file, and those that hold for a whole launch.
@@ -74,7 +73,7 @@ class Settings:
 @cache
 def catalog() -> Mapping[str, Knob]:
     """The knob catalog, by `layer.name`."""
-    knobs = load_knobs(listed(catalog_path("knobs"), "*.toml"))
+    knobs = load_knobs(catalog_files("knobs"))
     return {knob.key: knob for knob in knobs}
 
 
