@@ -92,25 +92,26 @@ def run(arguments: argparse.Namespace) -> int:
     return _here(arguments, pids) if pids else _everywhere(arguments)
 
 
+def _unless_pid(arguments: argparse.Namespace, given: str, otherwise: str) -> str:
+    """What an option has; a number behind it is a process: `--kernel PID`."""
+    if not given.isdigit():
+        return given
+    arguments.pids.append(int(given))
+    return otherwise
+
+
 def _take_kernel(arguments: argparse.Namespace) -> None:
-    """A number behind it is a process: `--kernel PID`."""
-    if arguments.kernel.isdigit():
-        arguments.pids.append(int(arguments.kernel))
-        arguments.kernel = ""
+    arguments.kernel = _unless_pid(arguments, arguments.kernel, "")
     if arguments.kernel not in ("", "calls"):
         raise UsageError(f"attach: --kernel: no '{arguments.kernel}'; there is calls")
 
 
 def _take_ceph(arguments: argparse.Namespace) -> None:
-    """A number behind it is a process: `--ceph PID`."""
     if arguments.here or arguments.slurm is not None:
         raise UsageError(
             "attach: --ceph needs an agent, and the launcher would end it: attach on the node of the daemons by PID"
         )
-    if arguments.ceph.isdigit():
-        arguments.pids.append(int(arguments.ceph))
-        arguments.ceph = SOCKETS
-    arguments.ceph = Path(arguments.ceph).resolve()
+    arguments.ceph = Path(_unless_pid(arguments, arguments.ceph, SOCKETS)).resolve()
     if not any(any(arguments.ceph.glob(name)) for name in ("*osd.*.asok", "*/*osd.*.asok")):
         raise UsageError(
             f"attach: --ceph: {arguments.ceph}: no admin socket of an OSD is there (osd.N.asok);"
@@ -142,7 +143,7 @@ def _everywhere(arguments: argparse.Namespace) -> int:
         return 3
     manifest.add(directory, processes)  # the nodes may have said it at the same moment
     if asks_who_is_critical(directory / "selection"):
-        words = [sys.executable, "-P", "-m", "fathom.attach.judge", str(directory)]
+        words = [*paths.module("fathom.attach.judge"), str(directory)]
         nodes.stay(job, words, directory / "judge.log")
     print(f"fathom: run directory {directory}", file=sys.stderr)
     return 3 if status else 0

@@ -98,7 +98,8 @@ def _asked(words: list[str]) -> tuple[set[Path], list[int]]:
         return set(), pids
     directory = resolve(_one(words))
     recorded = attached.processes(directory)
-    pids = [pid for pid in recorded if pid not in attached.by_kernel(directory)]
+    by_kernel = attached.by_kernel(directory)
+    pids = [pid for pid in recorded if pid not in by_kernel]
     if not recorded and attached.is_closed(directory):
         raise UsageError(f"detach: {directory}: none of its processes runs on this node")
     return {directory}, pids

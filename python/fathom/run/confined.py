@@ -22,7 +22,7 @@ import duckdb
 import pyarrow as pa
 
 from fathom.errors import DamagedRun, FathomError, UsageError
-from fathom.run import database
+from fathom.run import database, paths
 from fathom.run.store import Run
 
 #: MiB that a process has beside what its database may use: the program itself, and the answer once more.
@@ -55,7 +55,7 @@ class Process:
 
     def __init__(self, question: Question) -> None:
         """Starts it."""
-        command = [sys.executable, "-P", "-m", "fathom.run.confined"]
+        command = paths.module("fathom.run.confined")
         self._question, pipe = question, subprocess.PIPE
         self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe)
 

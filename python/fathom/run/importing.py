@@ -4,7 +4,6 @@ in a process of its own: what a damaged log does to it ends neither us nor leave
 import json
 import signal
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import IO
@@ -45,9 +44,7 @@ def importing(reader: str, logs: list[Path], into: Path) -> None:
     """A run of `logs`, by the module `reader`; raises `NoLog` with one line, and leaves nothing, where it is none."""
     with tempfile.TemporaryFile() as errors, tempfile.TemporaryFile() as answer:
         read = subprocess.Popen(
-            [sys.executable, "-P", "-m", reader, *map(str, logs)],
-            stdout=subprocess.PIPE,
-            stderr=errors,
+            [*paths.module(reader), *map(str, logs)], stdout=subprocess.PIPE, stderr=errors
         )
         # A limit of a file's size is an error to the engine, as to us, and no signal.
         packer = subprocess.Popen(

@@ -47,6 +47,12 @@ def _beside_us(name: str) -> list[Path]:
     )
 
 
+def module(name: str) -> list[str]:
+    """The command of a module of ours by this Python. None of the directory we stand in: a stranger's may have a
+    json.py."""
+    return [sys.executable, "-P", "-m", name]
+
+
 def engine() -> Path:
     """fathom-engine: $FATHOM_ENGINE, else the source tree's, else beside the command."""
     built = SOURCE_TREE / "engine" / "target" / "release" / "fathom-engine"
