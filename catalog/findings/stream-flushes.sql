@@ -24,9 +24,8 @@ with flushed as (
 	group by p.place, c.process, file
 	having writes > 0 and bytes < 2048 * flushes
 ),
--- A log of Darshan has the seconds of flushes in those of writes.
 spent as (
-	select process, file, sum(time) / 1e9 as seconds from account() where cause = 'sync' and kind in ('sync', 'write') and layer = 'stdio' group by process, file
+	from account_syncs() where layer = 'stdio'
 ),
 process as (
 	select

@@ -32,9 +32,8 @@ each as (
 	window alike as (partition by path, process)
 	qualify syncs >= 8 or sum(syncs) over alike >= 8 and sum(bytes) over alike < 65536 * sum(writes) over alike
 ),
--- A log of Darshan has the seconds of syncs in those of writes.
 spent as (
-	select process, file, sum(time) / 1e9 as seconds from account() where cause = 'sync' and kind in ('sync', 'write') and layer = 'posix' group by process, file
+	from account_syncs() where layer = 'posix'
 ),
 process as (
 	select

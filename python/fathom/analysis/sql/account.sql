@@ -499,6 +499,10 @@ from queued
 where time > 0
 group by all;
 
+-- Seconds of syncs and flushes by process, layer and file. A log of Darshan has them in those of writes.
+create or replace macro account_syncs() as table
+select process, layer, file, sum(time) / 1e9 as seconds from account() where cause = 'sync' and kind in ('sync', 'write') group by process, layer, file;
+
 -- Counters of what a run-time did for itself on files of a network's file system: modules of an interpreter, libraries, settings. Those of
 -- the program leave them out. Columns: those of counters, path, file_system, mount.
 create or replace macro start_up_counters() as table
