@@ -118,8 +118,8 @@ def locked_folder(path: Path) -> int | None:
     try:
         descriptor = os.open(path, FOLDER)
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        facts = os.fstat(descriptor)
-        if facts.st_uid == os.geteuid() and facts.st_nlink and stat.S_IMODE(facts.st_mode) == 0o700:
+        held = os.fstat(descriptor)
+        if held.st_uid == os.geteuid() and held.st_nlink and stat.S_IMODE(held.st_mode) == 0o700:
             return descriptor
     except OSError:
         pass
