@@ -137,7 +137,7 @@ def _operation(query: Query, answer: Answer, most: int) -> Picture:
     marks = [str(row["server"]) for row in rows] if name in ("max", "min") else []
     subs = [f"{row['subcalls']} sub" for row in rows] if view == "call" else []
     notes = [
-        *(["above a bar: the server it was in"] if marks else []),
+        *(["number at a bar: the server it was in"] if marks else []),
         *(["sub: sub-calls of the call"] if subs else []),
     ]
     up = {

@@ -325,6 +325,14 @@ def test_the_console_answers(runs: Runs) -> None:
     assert "children" in meanings["calls", "nested"] and "eighth" not in meanings["tiles", "z"]
 
 
+@pytest.mark.parametrize(
+    "q", ["latency", "throughput --layer", "call --lines a:b:c", "call --to x"]
+)
+def test_a_wrong_query_is_told(runs: Runs, q: str) -> None:
+    with pytest.raises(UsageError, match="query: "):
+        screens.ask(runs, "query", {"run": "small", "q": q})
+
+
 def test_source_lines_of_programs_only(tmp_path: Path) -> None:
     good, secret, link = tmp_path / "a.c", tmp_path / "id_rsa", tmp_path / "b.c"
     good.write_text("int main;\n" * 30)

@@ -38,7 +38,7 @@ export const SCREENS: Screen[] = [
 	{ name: "servers", title: "Servers", question: "Are the servers balanced, and what did the system do?", key: "7", Show: Servers },
 	{ name: "latency", title: "Latency", question: "How bad are the tails, when, and which calls?", key: "8", Show: Latency },
 	{ name: "compare", title: "Compare", question: "What takes more or less time, and what was set otherwise?", key: "9", Show: Compare },
-	{ name: "sql", title: "SQL", question: "Anything else", key: "0", live: true, Show: Sql },
+	{ name: "sql", title: "SQL", question: "Anything else, in SQL or as a query", key: "0", live: true, Show: Sql },
 	{ name: "tune", title: "Tune", question: "With which settings is my program fastest, and what was tried?", key: "T", alone: true, live: true, Show: Tune },
 	{ name: "setup", title: "Set up", question: "How do I record my program?", key: "N", alone: true, live: true, Show: Setup },
 	{ name: "generate", title: "Generate", question: "Parallel I/O for my program: described here, checked, written as code", key: "G", alone: true, live: true, Show: Generate },

@@ -1,7 +1,8 @@
 """Which part of a run a query is about: lines, a region, a time, a layer, a function, files, the sets of the query."""
 
 import re
-from collections.abc import Iterator
+import shlex
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,7 +11,7 @@ from fathom.analysis.latency.language import Query
 from fathom.analysis.latency.numbers import Numbering
 from fathom.analysis.latency.pieces import statement
 from fathom.analysis.own import own_values
-from fathom.errors import NotRecorded, UsageError
+from fathom.errors import NotRecorded, UsageError, unknown
 from fathom.run.database import of_path
 
 MOST = 12  # choices that a message names
@@ -77,6 +78,35 @@ def time(word: str, command: str = "query") -> tuple[float, float]:
             f"{command}: --time {word}: it is FROM-TO in seconds of the run, as 1.5-2.25"
         )
     return float(match[1]), float(match[2])
+
+
+#: Options of a query as they are typed: what each sets, and how its value is read.
+OPTIONS: dict[str, tuple[str, Callable[[str], Any]]] = {
+    "--lines": ("lines", lines),
+    "--region": ("region", str),
+    "--time": ("time", time),
+    "--layer": ("layer", str),
+    "--function": ("function", str),
+    "--files": ("file", str),
+}
+
+
+def read(text: str) -> tuple[str, Segment]:
+    """`throughput 0-3 --layer mpiio`: the query, and of which calls it is. Errors: UsageError."""
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise UsageError(f"query: {error}") from error
+    at = next((n for n, word in enumerate(words) if word.startswith("--")), len(words))
+    given: dict[str, Any] = {}
+    for option, value in zip(words[at::2], [*words[at + 1 :: 2], None], strict=False):
+        if option not in OPTIONS:
+            raise UsageError(unknown("query: no option", option, OPTIONS))
+        if value is None:
+            raise UsageError(f"query: {option} needs a value behind it")
+        name, reads = OPTIONS[option]
+        given[name] = reads(value)
+    return " ".join(words[:at]), Segment(**given)
 
 
 @dataclass(frozen=True)

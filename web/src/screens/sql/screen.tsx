@@ -8,7 +8,9 @@ import type { Table } from "../../source";
 import { isReport, useAnswer } from "../../state/answers";
 import { change, given, go, run } from "../../state/state";
 import { barsHeight, paintRows } from "./paint";
+import { Answered } from "./answered";
 import { bars, BARS, drawable, EXAMPLES, FIRST, firstChoice, inserted, LIMIT, tablesOf, type SchemaTable } from "./query";
+import { isQuery, QUERIES, type QueryAnswer } from "./typed";
 
 export function Sql(): JSX.Element {
 	const statement = given("q");
@@ -19,7 +21,11 @@ export function Sql(): JSX.Element {
 		if (statement) setDraft(statement);
 		setStopped(false);
 	}, [statement]);
-	const answer = useAnswer<Table>("sql", statement && !stopped ? { run: run.value, q: statement, limit: LIMIT } : null);
+	const asked = statement && !stopped ? { run: run.value, q: statement, limit: LIMIT } : null;
+	const typed = isQuery(statement);
+	const rows = useAnswer<Table>("sql", typed ? null : asked);
+	const reply = useAnswer<QueryAnswer>("query", typed ? asked : null);
+	const loading = rows.loading || reply.loading;
 	const start = (): void => {
 		setStopped(false);
 		change({ q: draft });
@@ -36,23 +42,28 @@ export function Sql(): JSX.Element {
 				<div>
 					<Editor draft={draft} setDraft={setDraft} start={start} editor={editor} />
 					<div class="bar">
-						<button type="button" onClick={start} disabled={answer.loading}>
+						<button type="button" onClick={start} disabled={loading}>
 							Run
 						</button>
-						<button type="button" onClick={() => setStopped(true)} disabled={!answer.loading}>
+						<button type="button" onClick={() => setStopped(true)} disabled={!loading}>
 							Cancel
 						</button>
 						<span class="quiet" role="status">
-							{answer.loading ? "Running…" : stopped ? "Cancelled." : "Ctrl+Enter runs. The address holds the statement: copy it to share."}
+							{loading ? "Running…" : stopped ? "Cancelled." : "Ctrl+Enter runs. The address holds the statement: copy it to share."}
 						</span>
 					</div>
 				</div>
 				<Schema insert={insert} />
 			</div>
 			{!statement && !isReport() && <Examples />}
-			{statement && !stopped && (
-				<Shown answer={answer} height={200}>
+			{asked && !typed && (
+				<Shown answer={rows} height={200}>
 					{(table) => <Result key={statement} table={table} />}
+				</Shown>
+			)}
+			{asked && typed && (
+				<Shown answer={reply} height={200}>
+					{(found) => <Answered key={statement} answer={found} />}
 				</Shown>
 			)}
 		</>
@@ -63,8 +74,11 @@ function Examples(): JSX.Element {
 	return (
 		<section aria-labelledby="examples">
 			<h2 id="examples">Questions to begin with</h2>
+			<p class="quiet">
+				In SQL, or as a query of <code>fathom query</code>: its options go behind it, as in a terminal.
+			</p>
 			<ul class="examples">
-				{EXAMPLES.map(([question, text]) => (
+				{[...EXAMPLES, ...QUERIES].map(([question, text]) => (
 					<li key={question}>
 						<button type="button" class="link" onClick={() => change({ q: text })}>
 							{question}
