@@ -151,10 +151,20 @@ void posix_mapped(struct call *c, void *address, size_t length, int protection, 
 bool posix_maps(const void *address, size_t length); /* is some of it a file's? */
 uint32_t posix_mapping_at(const void *address);
 void posix_unmapping(struct call *c, const void *address, size_t length);
+void posix_moving(struct call *c, const void *address, size_t length);
 void posix_unmapped(struct call *c, const void *address, size_t length, int result);
 void posix_remapped(struct call *c, const void *address, size_t length, size_t wanted, void *moved);
 void posix_syncing(struct call *c, const void *address, size_t length);
 int64_t posix_selection(const struct call *c); /* the epoch that ended before the call */
+int64_t posix_used(const struct call *c);      /* posix_resident of what the call unmapped */
+void posix_maps_at_end(void);
+
+/* ---- posix_resident.c: what the kernel says of mappings ---- */
+
+/* Bytes of these that the process has in memory; -1: not known, as of mappings below 1 MiB. */
+int64_t posix_resident(uintptr_t start, size_t length);
+/* The file of the mapping at this address, by its name; false: it has none, or cannot be asked. */
+bool posix_mapped_path(uintptr_t start, char *path, size_t size);
 
 /* ---- posix_dirty.c: what is written through mappings ---- */
 
@@ -162,7 +172,6 @@ void posix_dirty_mapped(uint32_t object, const void *address, size_t length, int
 			int flags, int64_t offset);
 uint32_t posix_dirty_epoch(struct call *c, const void *address, size_t length);
 void posix_dirty_unmapped(const void *address, size_t length);
-void posix_dirty_at_end(void);
 
 /* ---- posix_syscall.c: syscall() ---- */
 

@@ -4,15 +4,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
-#include <linux/ioctl.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
 #include "core/hash.h"
 #include "core/raw.h"
+#include "handlers/pagemap.h"
 #include "handlers/posix.h"
-#include "ops.h"
 
 /* Of Linux 6.7's headers. */
 #ifndef UFFD_FEATURE_WP_UNPOPULATED
@@ -21,15 +20,6 @@
 #ifndef UFFD_FEATURE_WP_ASYNC
 #define UFFD_FEATURE_WP_ASYNC (1 << 15)
 #endif
-struct scanned_region {
-	uint64_t start, end, categories;
-};
-struct scan {
-	uint64_t size, flags, start, end, walk_end, vec, vec_len, max_pages;
-	uint64_t category_inverted, category_mask, category_anyof_mask, return_mask;
-};
-#define SCAN _IOWR('f', 16, struct scan)
-enum { SCAN_PROTECT = 1, SCAN_CHECK = 2, PAGE_WRITTEN = 2 };
 
 enum { WATCHED = 256, BLOCKS = 64 };
 enum { FREE, CHANGING, USED };
@@ -96,7 +86,6 @@ static bool watching(void)
 		for (int i = 0; i < WATCHED; i++)
 			atomic_store(&watch.mapping[i].state, FREE); /* the parent's */
 		watch.fd = open_watch();
-		process_at_end(posix_dirty_at_end);
 	}
 	return watch.fd >= 0;
 }
@@ -262,22 +251,5 @@ void posix_dirty_unmapped(const void *address, size_t length)
 			add(old.object, old.start, start, old.offset);
 		if (end < old.end)
 			add(old.object, end, old.end, old.offset + (int64_t)(end - old.start));
-	}
-}
-
-void posix_dirty_at_end(void)
-{
-	for (int i = 0; ours() && i < WATCHED; i++) {
-		struct watched *w = &watch.mapping[i];
-		struct call c;
-
-		if (atomic_load(&w->state) != USED ||
-		    !call_enter(&c, OP_POSIX_DIRTIED, w->object, (int64_t)(w->end - w->start),
-				w->offset, __builtin_frame_address(0), __builtin_return_address(0)))
-			continue;
-		c.field[0] = (int64_t)(w->end - w->start);
-		c.field[1] = w->offset;
-		c.field[2] = epoch(&c, w, w->start, w->end);
-		call_leave(&c, ticks_now());
 	}
 }

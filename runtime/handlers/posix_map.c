@@ -1,21 +1,26 @@
-/* Where files lie in memory: so that munmap, mremap and msync know their file, and those of other memory are no I/O. */
+/* Where files lie in memory: so that munmap, mremap and msync know their file, those of other memory are no I/O, and at
+ * the end of a mapping it is known how much of the file the program has used there. */
+#include <fcntl.h>
+#include <limits.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
 
 #include "handlers/posix.h"
 #include "handlers/uring.h"
+#include "ops.h"
 
-enum { KEEP_OBJECT, KEEP_SELECTION };
+enum { KEEP_OBJECT, KEEP_SELECTION, KEEP_USED, KEEP_OFFSET };
 enum { PLACES = 8192, FREE = 0, CHANGING = 1 };
 
 /* The handle of `start` is the mapping's object. A forked child has these places too, without objects. */
 static struct place {
 	_Atomic uintptr_t start, end;
+	_Atomic int64_t offset; /* in the file, of start */
 } places[PLACES];
 static _Atomic int ever;  /* as many of them were ever in use at once */
 static _Atomic bool full; /* from then on all memory counts as a file's */
 
-static void add(uintptr_t start, uintptr_t end, uint64_t object)
+static void add(uintptr_t start, uintptr_t end, uint64_t object, int64_t offset)
 {
 	if (object)
 		handle_put(&mappings, 0, start, object);
@@ -27,6 +32,7 @@ static void add(uintptr_t start, uintptr_t end, uint64_t object)
 		    !atomic_compare_exchange_strong(&places[i].start, &state, CHANGING))
 			continue;
 		atomic_store(&places[i].end, end);
+		atomic_store(&places[i].offset, offset);
 		atomic_store(&places[i].start, start);
 		while (used <= i && !atomic_compare_exchange_weak(&ever, &used, i + 1))
 			;
@@ -56,6 +62,7 @@ static void cut(uintptr_t start, uintptr_t end)
 	while ((place = place_in(start, end))) {
 		const uintptr_t from = atomic_load(&place->start), to = atomic_load(&place->end);
 		const uint64_t object = handle_get(&mappings, 0, from);
+		const int64_t offset = atomic_load(&place->offset);
 
 		if (from < start) {
 			atomic_store(&place->end, start);
@@ -64,7 +71,7 @@ static void cut(uintptr_t start, uintptr_t end)
 			handle_take(&mappings, 0, from);
 		}
 		if (end < to)
-			add(end, to, object);
+			add(end, to, object, offset + (int64_t)(end - from));
 	}
 }
 
@@ -77,9 +84,14 @@ bool posix_maps(const void *address, size_t length)
 	       atomic_load(&full);
 }
 
+static struct place *place_at(const void *address)
+{
+	return place_in((uintptr_t)address, (uintptr_t)address + 1);
+}
+
 uint32_t posix_mapping_at(const void *address)
 {
-	const struct place *place = place_in((uintptr_t)address, (uintptr_t)address + 1);
+	const struct place *place = place_at(address);
 
 	return place ? (uint32_t)handle_get(&mappings, 0, atomic_load(&place->start)) : 0;
 }
@@ -98,7 +110,8 @@ void posix_mapped(struct call *c, void *address, size_t length, int protection, 
 	def.number[1] = length;
 	object = object_define(c, OBJECT_MAPPING, &def);
 	cut(start, start + posix_whole_pages(length)); /* MAP_FIXED: what lay there is gone */
-	add(start, start + posix_whole_pages(length), object);
+	add(start, start + posix_whole_pages(length), object, offset);
+	process_at_end(posix_maps_at_end);
 	posix_dirty_mapped(object, address, length, protection, flags, offset);
 	uring_mapped(fd, offset);
 }
@@ -113,14 +126,33 @@ int64_t posix_selection(const struct call *c)
 	return (int64_t)c->scratch[KEEP_SELECTION];
 }
 
+int64_t posix_used(const struct call *c)
+{
+	return (int64_t)c->scratch[KEEP_USED];
+}
+
 /* Before the call: right after it the address may be another's. */
-void posix_unmapping(struct call *c, const void *address, size_t length)
+void posix_moving(struct call *c, const void *address, size_t length)
 {
 	const uintptr_t start = (uintptr_t)address;
+	const struct place *place = place_at(address);
 
 	c->scratch[KEEP_OBJECT] = posix_mapping_at(address);
+	c->scratch[KEEP_OFFSET] =
+		place ? (uint64_t)(atomic_load(&place->offset) + (int64_t)(start - place->start))
+		      : 0;
 	posix_syncing(c, address, length);
 	cut(start, start + posix_whole_pages(length));
+}
+
+void posix_unmapping(struct call *c, const void *address, size_t length)
+{
+	c->scratch[KEEP_USED] = 0;
+	if (c->thread && call_reference(c).stream) {
+		c->scratch[KEEP_USED] = (uint64_t)posix_resident((uintptr_t)address, length);
+		c->began = ticks_now(); /* what we asked is none of the program's time */
+	}
+	posix_moving(c, address, length);
 }
 
 void posix_unmapped(struct call *c, const void *address, size_t length, int result)
@@ -130,7 +162,8 @@ void posix_unmapped(struct call *c, const void *address, size_t length, int resu
 	if (result == 0)
 		posix_dirty_unmapped(address, length);
 	else
-		add(start, start + posix_whole_pages(length), c->scratch[KEEP_OBJECT]);
+		add(start, start + posix_whole_pages(length), c->scratch[KEEP_OBJECT],
+		    (int64_t)c->scratch[KEEP_OFFSET]);
 }
 
 /* Where it lies now it is not watched: the kernel lets go of what moves. */
@@ -141,5 +174,45 @@ void posix_remapped(struct call *c, const void *address, size_t length, size_t w
 
 	if (!failed)
 		posix_dirty_unmapped(address, length);
-	add(now, now + posix_whole_pages(failed ? length : wanted), c->scratch[KEEP_OBJECT]);
+	add(now, now + posix_whole_pages(failed ? length : wanted), c->scratch[KEEP_OBJECT],
+	    (int64_t)c->scratch[KEEP_OFFSET]);
+}
+
+/* ---- the end of the program ---- */
+
+/* A fork's child has its parent's mappings, and no object for them: their file has the name that the kernel knows. */
+static uint32_t inherited(uintptr_t start)
+{
+	char path[PATH_MAX];
+
+	return posix_mapped_path(start, path, sizeof(path)) ? path_object(AT_FDCWD, path) : 0;
+}
+
+static void still_mapped(const struct place *place)
+{
+	const uintptr_t start = atomic_load(&place->start);
+	const size_t length = atomic_load(&place->end) - start;
+	uint32_t object = (uint32_t)handle_get(&mappings, 0, start);
+	const int64_t offset = atomic_load(&place->offset), used = posix_resident(start, length);
+	struct call c;
+
+	if (used < 0 && !mapped_writes_wanted())
+		return;
+	if (!object && used > 0)
+		object = inherited(start);
+	if (!call_enter(&c, OP_POSIX_MAPPED, object, (int64_t)length, offset,
+			__builtin_frame_address(0), __builtin_return_address(0)))
+		return;
+	c.field[0] = (int64_t)length;
+	c.field[1] = offset;
+	c.field[2] = posix_dirty_epoch(&c, (void *)start, length);
+	c.field[3] = used;
+	call_leave(&c, c.began);
+}
+
+void posix_maps_at_end(void)
+{
+	for (int i = 0; i < atomic_load(&ever); i++)
+		if (atomic_load(&places[i].start) > CHANGING)
+			still_mapped(&places[i]);
 }

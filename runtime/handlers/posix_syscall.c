@@ -278,6 +278,8 @@ void syscall_before(struct call *c, long number, long a1, long a2, long a3)
 		posix_close_range((unsigned)a1, (unsigned)a2, (int)a3);
 		break;
 	case SYS_mremap:
+		posix_moving(c, (const void *)a1, (size_t)a2);
+		break;
 	case SYS_munmap:
 		posix_unmapping(c, (const void *)a1, (size_t)a2);
 		break;

@@ -29,6 +29,8 @@ from fathom.analysis.when import When, when
 
 # A run whose I/O takes less of its time than the first has no I/O problem; more than the second: it has.
 LITTLE, MUCH = 0.05, 0.2
+# Mapped files are worth a word from so many bytes on, and from this share of what calls move.
+MAPPED, MAPPED_SHARE = 1 << 20, 0.1
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,17 @@ class Operation:
 
 
 @dataclass(frozen=True)
+class Mapped:
+    """Which files are used through memory, in no call?"""
+
+    files: int
+    path: str  # of the file that is used most
+    mapped: int  # bytes
+    used: int | None  # of them, in memory when a mapping ended; null: not known
+    storage: int | None  # at most so many were read from storage; null: not known
+
+
+@dataclass(frozen=True)
 class Answers:
     """All of them."""
 
@@ -106,6 +119,7 @@ class Answers:
     library: Library
     ranks: Ranks
     operation: Operation
+    mapped: Mapped | None  # null: none that is worth a word
     when: When
     lines: pa.Table | None  # `lines()`; null: not one call was recorded in full
 
@@ -277,6 +291,18 @@ def _exchange(source: Source) -> tuple[float | None, str | None]:
     return float(sum(row["exchange"] for row in rows) / took), most
 
 
+def mapped(source: Source) -> Mapped | None:
+    """Files that are used through memory, where that is much beside what calls move."""
+    if "mmap" not in own(source)["op"].to_pylist():
+        return None
+    (row,) = source.sql("from mapped_sum()").to_pylist()
+    used = row["used"] if row["used"] is not None else row["mapped"]
+    if not row["files"] or used < max(MAPPED, MAPPED_SHARE * row["moved"]):
+        return None
+    del row["moved"]
+    return Mapped(**row)
+
+
 def answers(source: Source) -> Answers:
     """All questions at once. A `fathom.analysis.Remembered` source asks what they share only once."""
     seen = any(own(source)["recorded"].to_pylist())
@@ -285,6 +311,7 @@ def answers(source: Source) -> Answers:
         library=library(source),
         ranks=ranks(source),
         operation=operation(source),
+        mapped=mapped(source),
         when=when(source),
         lines=lines(source) if seen else None,
     )

@@ -340,6 +340,15 @@ def checkpoints(source: Source) -> pa.Table:
     return table
 
 
+def mapped(source: Source) -> pa.Table:
+    """Files that are mapped into memory, the most used first.
+
+    Columns: path; maps; mapped (bytes of these); used (of them in memory when a mapping ended; null: not known);
+    processes (a fork's child uses its parent's).
+    """
+    return source.sql("from mapped_totals()")
+
+
 def regions(source: Source) -> pa.Table:
     """One row per name of a region or mark of the program (fathom.h), the most time first.
 

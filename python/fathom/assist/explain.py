@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from fathom.analysis import ranklist, summary
 from fathom.analysis.account import CAUSES, KERNEL, Bar, Share
+from fathom.analysis.answers import Mapped
 from fathom.analysis.own import SECOND
 from fathom.analysis.part import in_part
 from fathom.pages import answers, facts, findings
@@ -132,6 +133,7 @@ def _answers(page: Page, top: int | None) -> Content:
         "library": library,
         "ranks": ranks,
         "operation": operation,
+        "mapped": _mapped(given.mapped),
         "when": {
             "source": given.when.source,
             "pattern": given.when.pattern,
@@ -143,6 +145,18 @@ def _answers(page: Page, top: int | None) -> Content:
         },
         "lines": None if given.lines is None else _lines(given.lines, top),
         "says": dict(answers.sentences(given, page.name, page.manifest)),
+    }
+
+
+def _mapped(given: Mapped | None) -> Content | None:
+    if given is None:
+        return None
+    return {
+        "files": given.files,
+        "path": given.path,
+        "mapped_bytes": given.mapped,
+        "used_bytes": given.used,
+        "storage_bytes": given.storage,
     }
 
 

@@ -46,6 +46,7 @@ NOTHING = {
     " at level job this is not known",
     "checkpoint": "no files of 1 MiB and more were made and written from start to end more than once (level call)",
     "hint": "no hint, property or layout of a file is known (levels file and call)",
+    "mapped": "no file is known to have been mapped into memory (levels file and call)",
     "sieving": "no reads or writes of MPI-IO are known by file (levels file and call)",
     "sieved-call": "no call of MPI-IO that was recorded in full moved more than it asked for",
 }

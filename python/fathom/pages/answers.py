@@ -5,7 +5,7 @@ from pathlib import PurePath
 from typing import Any
 
 from fathom.analysis import part, ranklist
-from fathom.analysis.answers import Answers, Library, Operation, Ranks, Time, verdict_of
+from fathom.analysis.answers import Answers, Library, Mapped, Operation, Ranks, Time, verdict_of
 from fathom.analysis.own import SECOND
 from fathom.analysis.when import When
 from fathom.catalog.languages import is_nameless
@@ -167,6 +167,20 @@ def operation(of: Operation) -> str:
     return "; ".join(words)
 
 
+def mapped(of: Mapped) -> str:
+    """What is used through memory, in no call?"""
+    others = f" and {numbers.things(of.files - 1, 'other')}" if of.files > 1 else ""
+    name = f"{printable(PurePath(of.path).name)}{others}"
+    if of.used is None:
+        words = f"{name}: {numbers.size(of.mapped)}, read by page faults, which are no calls"
+    else:
+        part = f"{numbers.size(of.used)} used, of {numbers.size(of.mapped)} mapped"
+        words = f"{name}: {part}, by page faults, which are no calls"
+    if of.storage:
+        words += f"; at most {numbers.size(of.storage)} came from storage: fathom run --kernel says in what time"
+    return words
+
+
 def when(of: When, run_seconds: float) -> str:
     """Start, middle, end, throughout, periodic?"""
     if of.first is None or of.last is None:
@@ -255,11 +269,14 @@ def lines(of: Answers, name: str, manifest: Manifest) -> list[str]:
 
 def sentences(of: Answers, name: str, manifest: Manifest) -> list[tuple[str, list[str]]]:
     """Question and answer, which may be several lines."""
+    problem = time(of.time, of.ranks.unit, imported_by(manifest))
+    beside = "in calls " if of.mapped and of.mapped.storage else ""
     return [
-        ("I/O the problem?", [time(of.time, of.ranks.unit, imported_by(manifest))]),
+        ("I/O the problem?", [beside + problem]),
         ("Which library?", [library(of.library)]),
         ("Which ranks?", [ranks(of.ranks)]),
         ("Which operation?", [operation(of.operation)]),
+        *([("Mapped files?", [mapped(of.mapped)])] if of.mapped else []),
         ("When?", [when(of.when, of.time.run_seconds)]),
         ("Which line?", lines(of, name, manifest)),
     ]

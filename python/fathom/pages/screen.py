@@ -21,8 +21,8 @@ from fathom.text.tables import CUT, printable, wrapped
 #: Of a terminal that nobody has made larger.
 ROWS = 24
 #: The verdict, and what else is answered where there is room; a line of the program, where one is known, always.
-VERDICT, LINE = "I/O the problem?", "Which line?"
-QUESTIONS = (VERDICT, "Which operation?", LINE, "Which ranks?", "Which library?", "When?")
+VERDICT, MAPPED, LINE = "I/O the problem?", "Mapped files?", "Which line?"
+QUESTIONS = (VERDICT, MAPPED, "Which operation?", LINE, "Which ranks?", "Which library?", "When?")
 LABEL = 18  # of a question
 LEAST_PATH = 20  # of a file's name
 EVERYTHING = 6  # lines of what to do, and all else that a finding says
@@ -140,7 +140,8 @@ def _first(page: Page) -> tuple[str, ...]:
     """Questions that are answered whatever the room."""
     lines = page.answers.lines
     known = lines is not None and lines.num_rows > 0 and lines["source"][0].as_py()
-    return (VERDICT, LINE) if known else (VERDICT,)
+    mapped = (MAPPED,) if page.answers.mapped else ()
+    return (VERDICT, *mapped, *((LINE,) if known else ()))
 
 
 def _answers(
@@ -150,7 +151,9 @@ def _answers(
 
     def answer(question: str) -> list[Line]:
         label = question.ljust(LABEL)
-        return [line for words in said[question][:1] for line in _plain(label, words, width)]
+        return [
+            line for words in said.get(question, ())[:1] for line in _plain(label, words, width)
+        ]
 
     lines = [line for question in first for line in answer(question)]
     for question in QUESTIONS:

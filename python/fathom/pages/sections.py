@@ -424,6 +424,13 @@ UNFINISHED = (
     Column("line", "source_line", text, right=False, is_path=True),
     Column("file", "path", text, right=False, is_path=True),
 )
+MAPPED = (
+    Column("mapped", "mapped", numbers.size),
+    Column("used", "used", numbers.size),
+    Column("maps", "maps", numbers.count, spare=2),
+    Column("processes", "processes", numbers.count, spare=1),
+    Column("file", "path", text, right=False, is_path=True),
+)
 CRITICAL = (
     Column("phase", "phase", numbers.count, is_key=True),
     Column("start", "start_seconds", numbers.seconds),
@@ -508,6 +515,7 @@ PARTS = (
         "MPI communication of the program (time: all ranks; least, most: of a rank)",
         "communication", COMMUNICATION,
     ),
+    Part("mapped", summary.mapped, "Mapped files (used: by page faults, which are no calls)", "mapped", MAPPED),
     Part(
         "loaders", summary.loaders, "Workers, and who takes what they read (shares of the time that each lasted)",
         "loader", loaders.COLUMNS, loaders.words,
