@@ -286,9 +286,9 @@ with mean as (
 select p.file, m.kind, coalesce(s.latency, 0) as latency, coalesce(s.per_byte, m.per_byte) as per_byte, s.half
 from places() as p join mean as m using (directory) left join store_costs() as s on s.file = p.file and s.kind = m.kind;
 
--- Bytes of an access of which a tenth is latency, at most 16 MiB.
+-- Bytes of an access of which at most a tenth is latency: a power of two, from 4 KiB to 16 MiB.
 create or replace macro large_piece(half) as
-least(coalesce(9 * half, 16777216), 16777216);
+2 ** ceil(log2(greatest(4096, least(coalesce(9 * half, 16777216), 16777216))));
 
 -- The program's own accesses that are mostly latency: smaller than `half` (store_costs(); 64 KiB where it is not known), each at or behind the
 -- end of the one before. Of each thread and file. Columns: path (place), file, what (read, write), process, stream, n, bytes, latency, per_byte
