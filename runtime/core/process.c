@@ -17,6 +17,7 @@
 #include "core/config.h"
 #include "core/descriptors.h"
 #include "core/forget.h"
+#include "core/libraries.h"
 #include "core/ops.h"
 #include "core/processors.h"
 #include "core/ring.h"
@@ -224,6 +225,7 @@ static void forget_run(void)
 	names_forget();
 	sites_forget();
 	handles_forget();
+	libraries_forget();
 	shapes_forget();
 	descriptor_close_range(0, FDS_PER_PAGE * FD_PAGES - 1);
 	process_unlock(mask);

@@ -9,6 +9,7 @@
 #include "core/clock.h"
 #include "core/config.h"
 #include "core/crc.h"
+#include "core/libraries.h"
 #include "core/ops.h"
 #include "core/processors.h"
 #include "core/ring.h"
@@ -408,6 +409,8 @@ bool stream_begin_chunk(struct thread *t, struct chunk *chunk)
 		put_process(t);
 		if (process->generation == 1 && config.ready_ticks && !t->is_vfork)
 			stream_own_row(t, OP_START, config.start_ticks, config.ready_ticks, 0);
+		if (process->generation > 1 && !t->is_vfork)
+			libraries_tell(t);
 	}
 	return true;
 }
