@@ -171,6 +171,22 @@ def test_tables_of_another_shape(
         asked(reader, run_directory)
 
 
+@pytest.mark.parametrize("column", ["duration", "start", "op", "process", "file"])
+def test_calls_that_no_engine_writes(
+    run_directory: Path, asked: Callable[..., str], column: str
+) -> None:
+    """What is missing in each row, or is of nothing, is said when a reader fails of it."""
+    (file,) = (run_directory / "tables" / "calls").glob("*.parquet")
+    rows = pq.read_table(file)
+    kind = rows.schema.field(column).type
+    values = [77] * rows.num_rows if column == "file" else [None] * rows.num_rows
+    changed = rows.set_column(rows.column_names.index(column), column, pa.array(values, kind))
+    pq.write_table(changed, file)
+    for reader in (("show",), ("view", "--prepare"), ("report", "-o", "{run}.html")):
+        said = asked(reader, run_directory)
+        assert not said or column in said
+
+
 def test_a_file_that_is_not_there(run_directory: Path, asked: Callable[..., str]) -> None:
     (file,) = (run_directory / "tables" / "calls").glob("*.parquet")
     rows = pq.read_table(file)
