@@ -489,10 +489,14 @@ bool stream_write(const struct chunk *chunk)
 		left -= (size_t)done;
 		process->file_bytes += (uint64_t)done;
 	}
+	if (left) {
+		process->write_error = done < 0 ? (int)-done : EIO;
+		process->file_bytes -= (uint64_t)(at - (const char *)chunk);
+		if (fd >= 0 && at != (const char *)chunk) /* a part of it would be damage */
+			raw3(SYS_ftruncate, fd, (long)process->file_bytes, 0);
+	}
 	if (fd >= 0)
 		raw3(SYS_close, fd, 0, 0);
-	if (left)
-		process->write_error = done < 0 ? (int)-done : EIO;
 	return left == 0;
 }
 
