@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 from fathom.__main__ import main
 from fathom.errors import DamagedRun
-from fathom.run import manifest, onefile, scratch
+from fathom.run import database, manifest, onefile, scratch
 from fathom.run.store import open_run
 from schema import table
 
@@ -185,6 +185,21 @@ def test_calls_that_no_engine_writes(
     for reader in (("show",), ("view", "--prepare"), ("report", "-o", "{run}.html")):
         said = asked(reader, run_directory)
         assert not said or column in said
+
+
+@pytest.mark.parametrize("name", ["calls", "objects"])
+def test_a_table_that_is_damaged_while_it_is_open(
+    run_directory: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "_small", lambda *_: frozenset())  # which are held in memory
+    run = open_run(run_directory)
+    assert run.sql("select 1 as n").num_rows == 1
+    tables = run_directory / "tables"
+    for file in [tables / f"{name}.parquet", *(tables / name).glob("*.parquet")]:
+        if file.is_file():
+            file.write_bytes(file.read_bytes()[:100])
+    with pytest.raises(DamagedRun, match="get the run again"):
+        run.sql(f"select * from {name}")
 
 
 def test_a_file_that_is_not_there(run_directory: Path, asked: Callable[..., str]) -> None:
