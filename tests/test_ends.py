@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -62,7 +62,7 @@ def test_disk_full(tmp_path: Path) -> None:
         assert (tmp_path / "f").stat().st_size == 8000000
         shutil.copytree(small / "run.fathom", tmp_path / "copy.fathom")
     connection = tables.connect(tmp_path / "copy.fathom")
-    # A chunk cut by the full disk is damage that is told; every row that is there is right.
+    # No part of a chunk is left by the full disk; every row that is there is right.
     lines = [
         line
         for line in invariants.broken(connection, finished=False, whole=False)
@@ -76,9 +76,35 @@ def test_disk_full(tmp_path: Path) -> None:
     )
     count, distinct, last = rows[0]
     assert count > 10000 and count == distinct and last < 8000000
-    assert tables.ask(connection, "select count(*) > 0 from marks") == [[True]]
+    assert tables.ask(connection, "select count(*) from marks where kind = 'damage'") == [[0]]
     complete = tables.ask(connection, "select bool_and(complete) from streams")
     assert complete == [[False]], "what is missing is not said"
+
+
+def test_what_a_full_disk_leaves_in_memory_is_said(tmp_path: Path) -> None:
+    """All of it comes back on that node, and no part of a chunk is damage."""
+    with small_file_system(tmp_path / "small", "28k") as small:
+        run = small / "run.fathom"
+        done = fathom_run(run, WRITES, tmp_path / "f", 20000, 8, "exit")
+        said = (
+            f"{run}: No space left on device: calls of 1 of its processes are in this node's memory"
+        )
+        assert said in done.stderr, done.stderr
+        subprocess.run(["mount", "-o", "remount,size=4m", small], check=True)
+        connection = tables.connect(run)
+        assert tables.ask(connection, "select count(*) from calls where op = 'pwrite'") == [[20000]]
+        assert tables.ask(connection, "select count(*) from marks") == [[0]]
+
+
+@pytest.mark.parametrize("taken", [0, 100000], ids=["node", "run.json"])
+def test_a_run_that_cannot_begin_is_not_left(tmp_path: Path, taken: int) -> None:
+    """No room for the run's first files: the same name is free when there is some."""
+    with small_file_system(tmp_path / "small", "4k") as small:
+        with suppress(OSError):
+            (small / "filled").write_bytes(bytes(taken))
+        done = fathom_run(small / "run.fathom", WRITES, tmp_path / "f", 10, 8, "exit")
+        assert done.returncode == 125 and "No space left on device" in done.stderr
+        assert not (small / "run.fathom").exists()
 
 
 def test_empty_stream_file(tmp_path: Path) -> None:

@@ -304,6 +304,22 @@ def test_a_collector_that_is_begun_again(tmp_path: Path) -> None:
         assert process.wait(60) == 0
 
 
+def test_a_collector_that_was_killed_goes_on_at_its_port_with_its_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = tmp_path / "run.fathom"
+    with collector(run) as (where, _):
+        pass
+    monkeypatch.setenv("FATHOM_COLLECT", where)
+    with collector(run, "--nodes", 1) as (again, process):
+        assert again == where
+        command = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        told = [Path(f"/proc/{child}/cmdline").read_text() for child in command]
+        assert where.rsplit("/")[-1] not in "".join(told)  # others see command lines
+        assert " bytes sent to " in write(tmp_path / "part", "--collect", where)
+        assert process.wait(60) == 0
+
+
 def test_a_collector_that_cannot_say_anything_collects(tmp_path: Path) -> None:
     words = [readers.ENGINE, "collect", str(tmp_path / "run"), "--listen", "127.0.0.1:0"]
     with Path("/dev/full").open("w") as full:

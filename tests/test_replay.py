@@ -396,6 +396,28 @@ def test_no_name_leads_out_of_the_directory(tmp_path: Path) -> None:
     assert (again / "in/result").stat().st_size == 1500
 
 
+ALIKE = r"""
+import os
+for at, name in enumerate((b"d\xff", b"d\xfe"), 1):
+    fd = os.open(name, os.O_CREAT | os.O_RDWR, 0o644)
+    for piece in range(5):
+        os.pwrite(fd, bytes(1000), piece * 1000 * at)
+    os.close(fd)
+"""
+
+
+def test_names_that_differ_in_bytes_that_are_no_letters_are_two_files(tmp_path: Path) -> None:
+    needs.require(needs.of_mpi("mpich"))
+    work = tmp_path / "work"
+    work.mkdir()
+    command = [str(paths.FATHOM), "run", "--no-show", "-o", str(tmp_path / "run"), "--"]
+    subprocess.run(
+        [*command, paths.PYTHON, "-S", "-c", ALIKE], cwd=work, check=True, capture_output=True
+    )
+    fathom("replay", tmp_path / "run", "--files", f"{work}/*", "--in", "in", cwd=tmp_path)
+    assert sorted(one.stat().st_size for one in (tmp_path / "in").iterdir()) == [5000, 9000]
+
+
 @pytest.mark.parametrize("name", ["../victim", "/tmp/victim", "work/../../victim"])
 def test_a_program_that_was_changed_refuses_names_that_lead_out(tmp_path: Path, name: str) -> None:
     run, _ = recorded(tmp_path, "mpich", kernel("mpich", "ior_posix"), 1, 2048, 1024)

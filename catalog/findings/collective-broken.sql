@@ -41,7 +41,7 @@ word as (
 		(8, 'the MPI type optimisation being switched off', 'do not set HDF5_MPI_OPT_TYPES=0'),
 		(16, 'a selection that is neither a hyperslab nor points', 'select hyperslabs'),
 		(32, 'a layout that is neither contiguous nor chunked', 'make the dataset contiguous or chunked'),
-		(64, 'filters', 'HDF5 1.10.2 and later write filtered chunks collectively'),
+		(64, 'filters', '[hdf5 before 1.10.2: HDF5 1.10.2 and later write filtered chunks collectively][hdf5 1.10.2: build HDF5 with an MPI that has MPI-3]'),
 		(1, 'independent I/O being asked for by a rank', 'set H5FD_MPIO_COLLECTIVE on all ranks')
 	) as t (bit, why, fix)
 )

@@ -50,7 +50,7 @@ select
 	case a.caller
 		when 'pnetcdf' then 'post them (ncmpi_i' || if(a.kind = 'read', 'get', 'put') || '_…) and complete all by one ncmpi_wait_all'
 		when 'netcdf' then 'PnetCDF''s nonblocking calls; or one variable with one more dimension'
-		when 'hdf5' then 'H5D' || a.kind || '_multi (HDF5 1.14) for datasets of the same moment; or one dataset with one more dimension'
+		when 'hdf5' then '[hdf5 1.14: H5D' || a.kind || '_multi for datasets of the same moment; or ]one dataset with one more dimension'
 		else 'one call by a view and a datatype that cover all of them (MPI_Type_create_struct)'
 	end as fix,
 	flatten(max_by(a.calls, a.seconds, 2)) as calls,

@@ -49,7 +49,7 @@ site as (
 example as (select path, flatten(max_by(calls, time, 4)) as calls from site group by path)
 select
 	path,
-	'[hdf5:  (LZF, Zstandard, Blosc)][netcdf:  (Zstandard, Blosc)]' as quicker,
+	'[hdf5:  (LZF, Zstandard, Blosc)][netcdf 4.9:  (Zstandard, Blosc)]' as quicker,
 	-- How long it takes to unpack hardly depends on the level.
 	if(
 		arg_max(2 * reading > seconds, seconds),

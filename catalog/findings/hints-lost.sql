@@ -5,7 +5,7 @@
 -- lost:   not known: a danger
 -- sure:   0.9
 -- fix:    {fix}
--- ompio:  --mca io romio321
+-- ompio:  --mca io {romio}
 -- seen:   open-mpi/ompi#10132; an MPI may echo hints that it does not know, so the effect counts
 with asked as (
 	select process, object, file, key, arg_max(value, value) as value from hints_in_force where source = 'asked' group by all
@@ -33,8 +33,11 @@ judged as (
 select
 	coalesce(f.path, 'a file') as path,
 	string_agg(distinct j.what, '; ') as what,
-	if(bool_or(j.ompio), 'use ROMIO (--mca io romio321) for its hints, or OMPIO''s own parameters', 'look for the key in the manual of this MPI')
-		as fix,
+	if(
+		bool_or(j.ompio), 'use ROMIO (--mca io ' || romio_component() || ') for its hints, or OMPIO''s own parameters',
+		'look for the key in the manual of this MPI'
+	) as fix,
+	romio_component() as romio,
 	list(distinct j.opened)[:2] as calls,
 	null::double as lost
 from judged as j left join files as f using (file)

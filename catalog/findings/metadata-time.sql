@@ -7,8 +7,8 @@
 -- lost:   those calls of the slowest process. And its accesses of metadata and raw data, less the same bytes in pieces of 1 MiB at the store's cost
 -- sure:   0.6
 -- fix:    [flush the file less often than the {flushes:count} times now. Or: ]fewer and larger objects (one dataset of many rows,
---   attributes in one compound). Or metadata in pages: H5Pset_file_space_strategy(PAGE) with
---   H5Pset_page_buffer_size (serial).[ranks:  When all ranks read it: H5Pset_all_coll_metadata_ops]
+--   attributes in one compound)[hdf5 1.10.1: . Or metadata in pages: H5Pset_file_space_strategy(PAGE) with
+--   H5Pset_page_buffer_size (serial)].[ranks:  When all ranks read it: H5Pset_all_coll_metadata_ops]
 -- knob:   file_space_strategy, page_buffer_size, meta_block_size, all_coll_metadata_ops
 -- needs:  counters
 -- causes: names, needless, requests, transfer, contention, unexplained, sync

@@ -7,12 +7,16 @@ import sys
 from collections.abc import Sequence
 from errno import EBADF, ENOSPC
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from fathom import __version__
 from fathom.cli.commands import COMMANDS, help_text
 from fathom.cli.commands import HELP as OTHERS
 from fathom.errors import FathomError, UsageError, printable, system_error, unknown, why
 from fathom.text.ascii import tolerate
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 #: New objects from which on Python looks for circles of them: at its own 700 a command spends a tenth of its time so.
 CIRCLES = 100_000
@@ -124,10 +128,23 @@ def _failed(error: OSError) -> str:
     return f"standard output: {why(error)}" if is_output else system_error(error)
 
 
+def _runs_opened() -> "set[Path]":
+    store = sys.modules.get("fathom.run.store")
+    return store.opened if store else set()
+
+
+def _strange_runs() -> list[str]:
+    """Of the runs that this command opened those whose tables are none that an engine writes, and what is wrong."""
+    from fathom.run.strange import strange
+
+    return [printable(str(what)) for path in _runs_opened() if (what := strange(path))]
+
+
 def main(words: Sequence[str] | None = None) -> int:
     """Runs one command; its exit status: 0, 1 findings over a limit, 2 usage, 3 data."""
     arguments = list(sys.argv[1:] if words is None else words)
     gc.set_threshold(CIRCLES)
+    _runs_opened().clear()
     _open_closed()
     for stream in (sys.stdout, sys.stderr):
         tolerate(stream)
@@ -155,6 +172,13 @@ def main(words: Sequence[str] | None = None) -> int:
         if str(error) != "Query interrupted":  # as DuckDB calls Ctrl-C
             raise
         return 130
+    except Exception:
+        # Only now is it asked: of what an engine wrote no reader fails so.
+        strange = _strange_runs()
+        if not strange:
+            raise
+        print(f"fathom: {strange[0]}", file=sys.stderr)
+        return FathomError.status
 
 
 if __name__ == "__main__":

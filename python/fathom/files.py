@@ -142,8 +142,8 @@ def remove_abandoned(folder: Path) -> None:
 
 @contextlib.contextmanager
 def alone(path: Path) -> Iterator[None]:
-    """Others that ask for the same file wait: for who reads it, decides, and replaces it. Where it is not there, or
-    cannot be locked, nobody does."""
+    """Others that ask for the same file or folder wait: for who reads it, decides, and replaces it or something in it.
+    Where it is not there, or cannot be locked, nobody does."""
     descriptor = _held(path)
     try:
         yield
@@ -156,7 +156,8 @@ def _held(path: Path) -> int | None:
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until:
         try:
-            descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            flags = FOLDER if path.is_dir() else os.O_RDWR | os.O_NONBLOCK
+            descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError:
             return None
         try:

@@ -8,7 +8,7 @@ import fathom
 import pytest
 from fathom.__main__ import main
 from fathom.analysis import findings
-from fathom.analysis.advice import advice, fitting
+from fathom.analysis.advice import Program, advice, fitting, lowest_versions
 from fathom.analysis.sentence import sentence
 from fathom.cache import conclusions
 from fathom.catalog.layers import catalog_path
@@ -294,6 +294,54 @@ def test_advice_is_in_the_program_s_language(
 def test_advice_is_about_what_the_program_uses(used: set[str], says: str) -> None:
     text = "call [hdf5: A][netcdf: B][hdf5|netcdf: , with a cache][mpiio below: . In MPI-IO: hints][python: , less]"
     assert fitting(text, frozenset(used)) == says
+
+
+@pytest.mark.parametrize(
+    ("libraries", "says"),
+    [
+        (None, "one dataset, H5Dwrite_multi"),
+        ("HDF5 1.14.3, h5py 3.9.0", "one dataset, H5Dwrite_multi"),
+        ("HDF5 1.10.8, HDF5 1.14.3", "one dataset"),  # what both have
+        ("HDF5 1.8.16", "one dataset, or a newer HDF5"),
+    ],
+)
+def test_advice_is_what_the_library_s_version_has(
+    tmp_path: Path, libraries: str | None, says: str
+) -> None:
+    run = write_run(
+        tmp_path / "used.fathom",
+        runs=[{"name": "used", "duration": SECOND}],
+        processes=[{"process": 0, "exe": "/a", "libraries": libraries}],
+        counters=[{"process": 0, "layer": "hdf5", "op": "some", "kind": "read", "calls": 1}],
+    )
+    used = findings.Asked(fathom.open(run)).used
+    text = "one dataset[hdf5 1.14: , H5Dwrite_multi][hdf5 before 1.10.2: , or a newer HDF5]"
+    assert fitting(text + "[netcdf 4.9: , Blosc]", used) == says
+
+
+@pytest.mark.parametrize(
+    ("h5py", "says"), [("3.11.0", "H5Pset_fill_time"), ("3.12.1", "create_dataset(fill_time=")]
+)
+def test_a_keyword_is_of_who_has_it(h5py: str, says: str) -> None:
+    used = Program(frozenset(("hdf5", "python")), lowest_versions([f"h5py {h5py}"]))
+    text = "[hdf5: H5Pset_fill_time(dcpl, H5D_FILL_TIME_NEVER)]"
+    assert advice(text, used, "python").startswith(says)
+
+
+@pytest.mark.parametrize(
+    ("libraries", "romio"),
+    [(None, "romio321"), ("Open MPI 4.1.4", "romio321"), ("Open MPI 5.0.3", "romio341")],
+)
+def test_romio_has_the_name_of_the_open_mpi(
+    tmp_path: Path, libraries: str | None, romio: str
+) -> None:
+    run = write_run(
+        tmp_path / "used.fathom",
+        runs=[{"name": "used", "duration": SECOND}],
+        processes=[{"process": 0, "exe": "/a", "libraries": libraries}],
+    )
+    rows = fathom.open(run).sql("select romio_component() as name")
+    assert rows["name"].to_pylist() == [romio]
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 from fathom.__main__ import main
 from fathom.errors import DamagedRun
-from fathom.run import manifest, onefile, scratch
+from fathom.run import database, manifest, onefile, scratch
 from fathom.run.store import open_run
 from schema import table
 
@@ -169,6 +169,37 @@ def test_tables_of_another_shape(
     pq.write_table(change(pq.read_table(file)), file)
     for reader in READERS:
         asked(reader, run_directory)
+
+
+@pytest.mark.parametrize("column", ["duration", "start", "op", "process", "file"])
+def test_calls_that_no_engine_writes(
+    run_directory: Path, asked: Callable[..., str], column: str
+) -> None:
+    """What is missing in each row, or is of nothing, is said when a reader fails of it."""
+    (file,) = (run_directory / "tables" / "calls").glob("*.parquet")
+    rows = pq.read_table(file)
+    kind = rows.schema.field(column).type
+    values = [77] * rows.num_rows if column == "file" else [None] * rows.num_rows
+    changed = rows.set_column(rows.column_names.index(column), column, pa.array(values, kind))
+    pq.write_table(changed, file)
+    for reader in (("show",), ("view", "--prepare"), ("report", "-o", "{run}.html")):
+        said = asked(reader, run_directory)
+        assert not said or column in said
+
+
+@pytest.mark.parametrize("name", ["calls", "objects"])
+def test_a_table_that_is_damaged_while_it_is_open(
+    run_directory: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "_small", lambda *_: frozenset())  # which are held in memory
+    run = open_run(run_directory)
+    assert run.sql("select 1 as n").num_rows == 1
+    tables = run_directory / "tables"
+    for file in [tables / f"{name}.parquet", *(tables / name).glob("*.parquet")]:
+        if file.is_file():
+            file.write_bytes(file.read_bytes()[:100])
+    with pytest.raises(DamagedRun, match="get the run again"):
+        run.sql(f"select * from {name}")
 
 
 def test_a_file_that_is_not_there(run_directory: Path, asked: Callable[..., str]) -> None:

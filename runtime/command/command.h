@@ -153,6 +153,8 @@ void ring_check(void);
 void node_create(struct run *run);
 const char *node_directory(const struct run *run); /* where its streams go */
 void ring_remove_if_done(const char *ring);
+void ring_say_unwritten(
+	const struct run *run); /* a line on stderr where a full disk left calls in rings */
 
 /* output.c: what `program` prints, which does not return; NULL: cannot be read. Ends if it fails, having said why. */
 char *output_of(const struct run *run, const char *option, void (*program)(const struct run *run));

@@ -88,6 +88,7 @@ static int command_run(int argc, char **argv)
 	watch_end(&run, status);
 	agent_end(&run);
 	keep_decide(&run);
+	ring_say_unwritten(&run);
 	ring_remove_if_done(run.ring);
 	if (!run.options.no_show)
 		python_run((char *[]){"show", (char *)run.directory, NULL});

@@ -219,6 +219,46 @@ static bool is_ours(const char *name)
 	       strncmp(name, "tuned.", 6) == 0;
 }
 
+/* Why a process that ended in order could not write all; 0: it did, or was killed. */
+static int write_error(int directory, const char *name)
+{
+	enum { ENDED = 28 };
+	const int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	uint32_t ended = 0;
+
+	if (fd >= 0 && pread(fd, &ended, sizeof(ended), ENDED) != sizeof(ended))
+		ended = 0;
+	if (fd >= 0)
+		close(fd);
+	return (int)(ended >> 8);
+}
+
+void ring_say_unwritten(const struct run *run)
+{
+	DIR *directory = opendir(run->ring);
+	unsigned count = 0;
+	int reason = 0;
+	const struct dirent *entry;
+
+	while (directory && (entry = readdir(directory))) {
+		const char *end = strrchr(entry->d_name, '.');
+		const int error = end && strcmp(end, ".ring") == 0
+					  ? write_error(dirfd(directory), entry->d_name)
+					  : 0;
+
+		count += error != 0;
+		reason = error ? error : reason;
+	}
+	if (directory)
+		closedir(directory);
+	if (count)
+		fprintf(stderr,
+			"fathom: %s: %s: calls of %u of its processes are in this node's memory "
+			"alone; make "
+			"room, then: fathom pack --recover %s\n",
+			run->directory, strerror(reason), count, run->directory);
+}
+
 /* A clean end leaves only our own files; rings of killed processes stay for the first reader. */
 void ring_remove_if_done(const char *ring)
 {

@@ -2,6 +2,7 @@
 #include "command.h"
 
 #include <errno.h>
+#include <ftw.h>
 #include <gnu/libc-version.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,32 @@
 #include <unistd.h>
 
 extern char **environ;
+
+/* A run directory that this command made, and in which nothing is recorded yet. */
+static const struct run *unfinished;
+
+static int remove_one(const char *path, const struct stat *stat, int kind, struct FTW *place)
+{
+	(void)stat, (void)kind, (void)place;
+	remove(path);
+	return 0;
+}
+
+/* What a command that failed has made is in the way of the next. */
+static void remove_unfinished(void)
+{
+	if (!unfinished)
+		return;
+	if (unfinished->ring)
+		ring_remove_if_done(unfinished->ring);
+	nftw(unfinished->directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static void begin_directory(const struct run *run)
+{
+	unfinished = run;
+	atexit(remove_unfinished);
+}
 
 uint64_t now_ns(void)
 {
@@ -104,8 +131,10 @@ void run_name(struct run *run)
 				     run->directory);
 			fail(EXIT_FATHOM, "cannot make %s: %s", run->directory, strerror(errno));
 		}
+		begin_directory(run);
 	} else {
 		run->directory = numbered(run->program);
+		begin_directory(run);
 	}
 	if (!run->launcher.name[0])
 		run->job = format_text("%016llx", (unsigned long long)run->id);
@@ -319,6 +348,7 @@ void run_create(struct run *run)
 	if (!publish(path, text, strlen(text)))
 		join_run(run, path);
 	node_create(run);
+	unfinished = NULL;
 }
 
 /* The program ended: the whole file again, made aside and moved over. */

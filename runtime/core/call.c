@@ -566,41 +566,20 @@ void call_path(struct call *c, const char *name, int dirfd, const char *path)
 		put_text(t, c, name, path_absolute(t->path, sizeof(t->path), dirfd, path));
 }
 
-static void mark(const char *kind, const char *format, va_list list)
+void note(const char *format, ...)
 {
 	struct thread *t = thread_claim();
-	struct record r;
+	va_list list;
 
 	if (!t)
 		return;
 	if (atomic_fetch_add(&process->marks, 1) < MARKS) {
+		va_start(list, format);
 		vsnprintf(t->path, sizeof(t->path), format, list);
-		r = record_begin(t);
-		record_varint(&r, ticks());
-		record_string(&r, kind);
-		record_string(&r, t->path);
-		record_varint(&r, 0);
-		record_end(&r, RECORD_MARK);
+		va_end(list);
+		stream_mark(t, "note", t->path, 0);
 	}
 	thread_release(t);
-}
-
-void note(const char *format, ...)
-{
-	va_list list;
-
-	va_start(list, format);
-	mark("note", format, list);
-	va_end(list);
-}
-
-void note_library(const char *format, ...)
-{
-	va_list list;
-
-	va_start(list, format);
-	mark("library", format, list);
-	va_end(list);
 }
 
 void process_rank(uint32_t rank, uint32_t ranks, const char *mpi)

@@ -189,6 +189,8 @@ void note(const char *format, ...)
 	__attribute__((format(printf, 1, 2))); /* one `mark` row: the run's log */
 void note_library(const char *format, ...)
 	__attribute__((format(printf, 1, 2))); /* a library that is in use, and its version */
+/* A package of Python in this folder: it is in use where a file of it is opened. */
+void note_package(const char *name, const char *version, const char *folder);
 
 /* Handle tables: number of an API handle in one library -> 64 bits of ours. Bounded, lock-free to read. */
 struct handle_table;

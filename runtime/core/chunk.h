@@ -72,7 +72,8 @@ struct ring_header {
 	uint32_t version, page;
 	uint64_t instance;
 	uint32_t pid;
-	_Atomic uint32_t ended; /* 1: in order, and left this for others to bring in */
+	_Atomic uint32_t
+		ended; /* 1: in order, and left this for others to bring in; from bit 8 on why: errno */
 	uint64_t pid_start;
 	_Atomic uint64_t allocated;
 	uint64_t zeros[2];

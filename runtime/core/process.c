@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 #include "core/config.h"
 #include "core/descriptors.h"
 #include "core/forget.h"
+#include "core/libraries.h"
 #include "core/ops.h"
 #include "core/processors.h"
 #include "core/ring.h"
@@ -224,6 +226,7 @@ static void forget_run(void)
 	names_forget();
 	sites_forget();
 	handles_forget();
+	libraries_forget();
 	shapes_forget();
 	descriptor_close_range(0, FDS_PER_PAGE * FD_PAGES - 1);
 	process_unlock(mask);
@@ -429,7 +432,7 @@ static void leave_vfork_child(void)
 static void leave_ring(void)
 {
 	if (process->ring && (raw_closed() || !process->stopped))
-		atomic_store(&process->ring->ended, 1);
+		atomic_store(&process->ring->ended, 1 | (uint32_t)process->write_error << 8);
 }
 
 static void end_quietly(void)
@@ -528,12 +531,24 @@ const char *process_run(void)
 	return config.on ? config.run : NULL;
 }
 
+/* Containers of a node have their own pids, and may share a place for rings. */
+static uint64_t pid_namespace(void)
+{
+	struct stat space;
+
+	return raw4(SYS_newfstatat, AT_FDCWD, (long)"/proc/self/ns/pid", (long)&space, 0) == 0
+		       ? space.st_ino
+		       : 0;
+}
+
 void exec_ring(char *path)
 {
-	char pid[24];
+	char pid[24], space[24];
 
 	text_decimal(pid, process->pid);
+	text_decimal(space, pid_namespace());
 	join_path(path, config.ring, "/", pid);
+	join_path(path, path, ".", space);
 	join_path(path, path, ".exec", "");
 }
 

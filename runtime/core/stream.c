@@ -9,6 +9,7 @@
 #include "core/clock.h"
 #include "core/config.h"
 #include "core/crc.h"
+#include "core/libraries.h"
 #include "core/ops.h"
 #include "core/processors.h"
 #include "core/ring.h"
@@ -408,6 +409,8 @@ bool stream_begin_chunk(struct thread *t, struct chunk *chunk)
 		put_process(t);
 		if (process->generation == 1 && config.ready_ticks && !t->is_vfork)
 			stream_own_row(t, OP_START, config.start_ticks, config.ready_ticks, 0);
+		if (process->generation > 1 && !t->is_vfork)
+			libraries_tell(t);
 	}
 	return true;
 }
@@ -486,10 +489,14 @@ bool stream_write(const struct chunk *chunk)
 		left -= (size_t)done;
 		process->file_bytes += (uint64_t)done;
 	}
+	if (left) {
+		process->write_error = done < 0 ? (int)-done : EIO;
+		process->file_bytes -= (uint64_t)(at - (const char *)chunk);
+		if (fd >= 0 && at != (const char *)chunk) /* a part of it would be damage */
+			raw3(SYS_ftruncate, fd, (long)process->file_bytes, 0);
+	}
 	if (fd >= 0)
 		raw3(SYS_close, fd, 0, 0);
-	if (left)
-		process->write_error = done < 0 ? (int)-done : EIO;
 	return left == 0;
 }
 

@@ -56,6 +56,7 @@ static int attach(void)
 	hidden_read(message_value("FATHOM_HIDDEN="));
 	edges_patch_live(process_layers());
 	meet_mpi();
+	packages_loaded_before();
 	process_started();
 	return DONE;
 }

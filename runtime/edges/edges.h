@@ -61,6 +61,10 @@ void edges_patch_live(uint32_t layers);
 /* Points them back to what they held. Threads that are inside a wrapper return through it. */
 void edges_unpatch(void);
 
+/* Tells the package of Python that a module is of, which was loaded just now; those of all modules that are loaded. */
+void package_loaded(const char *module);
+void packages_loaded_before(void);
+
 /* The library (link map address) that the original of wrapper i lives in: keys handles of private
  * copies. */
 uint64_t edge_library(uint32_t wrapper);

@@ -1,8 +1,10 @@
 /* The loader's own functions: later modules get their edges, dlsym answers as slots do. */
 #include <dlfcn.h>
+#include <link.h>
 
 #include "core/call.h"
 #include "core/process.h"
+#include "edges/edges.h"
 #include "edges/hooks.h"
 #include "edges/search.h"
 #include "user/user.h"
@@ -18,6 +20,7 @@ static void opened(void *handle, int flags)
 
 	edges_opened(handle, flags);
 	process_patched(began);
+	package_loaded(((const struct link_map *)handle)->l_name);
 }
 
 static void *hook_dlopen(const char *file, int flags)

@@ -116,6 +116,8 @@ struct hdf5_library {
 	int64_t (*attribute_type)(int64_t attribute);
 	int64_t (*attribute_space)(int64_t attribute);
 	int (*type_class)(int64_t type);
+	int (*members)(int64_t type);
+	int64_t (*member_type)(int64_t type, unsigned number);
 	int (*type_sign)(int64_t type);
 	int (*type_order)(int64_t type);
 	int (*type_is_variable)(int64_t type);
@@ -176,6 +178,7 @@ bool hdf5_parallel(uint64_t value);
 int64_t hdf5_take_turn(uint64_t value);
 /* Defines a dataset that was opened unseen, or while nobody asked what it is. */
 void hdf5_dataset_met(struct call *c, const struct hdf5_library *lib, int64_t id);
+bool hdf5_is_compound(const struct hdf5_library *lib, int64_t type);
 bool hdf5_of_numbers(const struct hdf5_library *lib, int64_t type); /* integers or floating */
 /* Properties in force of c->object. `list`: the one that the dataset was created by, below 0 where the dataset is
  * to be asked for a copy. */

@@ -25,6 +25,40 @@ static int64_t elements(const struct hdf5_library *lib, int64_t dataset, int64_t
 	return n;
 }
 
+static int64_t bytes_of_members(const struct hdf5_library *lib, int64_t type, int count)
+{
+	int64_t bytes = 0;
+
+	for (int i = 0; i < count; i++) {
+		const int64_t member = hdf5_id(lib, lib->member_type(type, (unsigned)i));
+
+		bytes += (int64_t)lib->type_size(member);
+		lib->type_close(member);
+	}
+	return bytes;
+}
+
+/* Bytes of an element as the program's type has it. Of compounds of which one has fewer members it is these. */
+static int64_t element_bytes(const struct hdf5_library *lib, int64_t dataset, int64_t type)
+{
+	int64_t bytes = (int64_t)lib->type_size(type), of_file;
+	int count, count_of_file;
+
+	if (!lib->members || !lib->member_type || !hdf5_is_compound(lib, type))
+		return bytes;
+	of_file = hdf5_id(lib, lib->dataset_type(dataset));
+	if (of_file < 0)
+		return bytes;
+	count = lib->members(type);
+	count_of_file = hdf5_is_compound(lib, of_file) ? lib->members(of_file) : count;
+	if (count < count_of_file)
+		bytes = bytes_of_members(lib, type, count);
+	else if (count > count_of_file)
+		bytes = bytes_of_members(lib, of_file, count_of_file);
+	lib->type_close(of_file);
+	return bytes;
+}
+
 /* What one dataset moved: its elements, as large as the program's type has them; -1: not known. */
 struct part {
 	struct hdf5_selection selection;
@@ -55,8 +89,9 @@ static struct part part_of(struct call *c, const struct hdf5_library *lib, int64
 		part.selection.total =
 			elements(lib, hdf5_id(lib, dataset), memory_space, file_space);
 	if (part.selection.total >= 0 &&
-	    !__builtin_mul_overflow(part.selection.total,
-				    (int64_t)lib->type_size(hdf5_id(lib, memory_type)), &bytes))
+	    !__builtin_mul_overflow(
+		    part.selection.total,
+		    element_bytes(lib, hdf5_id(lib, dataset), hdf5_id(lib, memory_type)), &bytes))
 		part.bytes = bytes;
 	return part;
 }

@@ -69,6 +69,11 @@ static bool is_number(int class)
 	return class == T_INTEGER || class == T_FLOAT;
 }
 
+bool hdf5_is_compound(const struct hdf5_library *lib, int64_t type)
+{
+	return class_of(lib, type) == T_COMPOUND;
+}
+
 bool hdf5_of_numbers(const struct hdf5_library *lib, int64_t type)
 {
 	return is_number(class_of(lib, type));

@@ -58,6 +58,8 @@ static const struct wanted {
 	{offsetof(struct hdf5_library, attribute_type), "H5Aget_type", true},
 	{offsetof(struct hdf5_library, attribute_space), "H5Aget_space", true},
 	{offsetof(struct hdf5_library, type_class), "H5Tget_class", true},
+	{offsetof(struct hdf5_library, members), "H5Tget_nmembers", true},
+	{offsetof(struct hdf5_library, member_type), "H5Tget_member_type", true},
 	{offsetof(struct hdf5_library, type_sign), "H5Tget_sign", true},
 	{offsetof(struct hdf5_library, type_order), "H5Tget_order", true},
 	{offsetof(struct hdf5_library, type_is_variable), "H5Tis_variable_str", true},

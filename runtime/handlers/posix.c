@@ -147,19 +147,28 @@ static __attribute__((noinline)) void other_side(const struct call *copy, uint32
 	call_leave(&c, ended);
 }
 
-void posix_sent(const struct call *c, int out_fd, int in_fd, bool at_position, ssize_t done,
+/* Copies ask for more than there is, as SSIZE_MAX: their size is what moved. */
+static void moved_size(struct call *c, ssize_t done)
+{
+	if (done >= 0 && done < c->field[0])
+		c->field[0] = done;
+}
+
+void posix_sent(struct call *c, int out_fd, int in_fd, bool at_position, ssize_t done,
 		uint64_t ended)
 {
+	moved_size(c, done);
 	other_side(c, OP_POSIX_COPY_TARGET, out_fd, posix_offset_at(out_fd, NULL), done, ended);
 	posix_moved(in_fd, at_position, done);
 	posix_moved(out_fd, true, done);
 }
 
-void posix_copied(const struct call *c, int in_fd, const off_t *in_offset, int out_fd,
+void posix_copied(struct call *c, int in_fd, const off_t *in_offset, int out_fd,
 		  bool out_at_position, ssize_t done, uint64_t ended)
 {
 	const int64_t from = in_offset ? *in_offset - done : posix_offset_at(in_fd, NULL);
 
+	moved_size(c, done);
 	other_side(c, OP_POSIX_COPY_SOURCE, in_fd, from, done, ended);
 	posix_moved(in_fd, !in_offset, done);
 	posix_moved(out_fd, out_at_position, done);

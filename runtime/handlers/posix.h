@@ -126,9 +126,9 @@ int64_t posix_lock_start(int cmd, uintptr_t argument);
 int64_t posix_lock_length(int cmd, uintptr_t argument);
 void posix_sought(int fd, off_t position);
 void posix_moved(int fd, bool at_position, ssize_t done);
-void posix_sent(const struct call *c, int out_fd, int in_fd, bool at_position, ssize_t done,
+void posix_sent(struct call *c, int out_fd, int in_fd, bool at_position, ssize_t done,
 		uint64_t ended);
-void posix_copied(const struct call *c, int in_fd, const off_t *in_offset, int out_fd,
+void posix_copied(struct call *c, int in_fd, const off_t *in_offset, int out_fd,
 		  bool out_at_position, ssize_t done, uint64_t ended);
 void posix_detached(int result);
 

@@ -383,7 +383,10 @@ fn collect(
 		let port = address.rsplit(':').next().unwrap_or_default().to_owned();
 		address = format!("{}:{port}", host.trim());
 	}
-	let key = match key {
+	// Of one that is begun again by `fathom pack --collect`: on no command line.
+	let told = std::env::var("FATHOM_COLLECT").ok();
+	let before = told.and_then(|told| told.rsplit_once('/').map(|(_, key)| key.to_owned()));
+	let key = match key.or(before).filter(|key| !key.is_empty()) {
 		Some(key) => key,
 		None => format!("{:016x}", fathom_sink::random().map_err(|error| error.to_string())?),
 	};

@@ -252,12 +252,25 @@ pub struct Definitions {
 	pub memory_peak: Option<u64>,
 	/// Those that told their versions.
 	pub libraries: BTreeSet<String>,
+	/// Packages of Python alone, as `zarr 3.0.1`, and the folder that has them: used where a file of theirs is opened.
+	pub packages: Vec<(String, String)>,
 	pub datatypes: HashMap<u32, String>,
 	/// By pid: a vfork's child records into its parent's file.
 	pub identities: HashMap<u32, Identity>,
 }
 
 impl Definitions {
+	/// Libraries in use, with their versions.
+	pub fn libraries_used(&self) -> BTreeSet<String> {
+		let opened =
+			|below: &str| self.objects.values().any(|object| object.name.starts_with(below));
+		let packages = self.packages.iter().filter(|(package, folder)| {
+			let name = package.split(' ').next().unwrap_or_default();
+			opened(&format!("{folder}/{name}/"))
+		});
+		self.libraries.iter().chain(packages.map(|(package, _)| package)).cloned().collect()
+	}
+
 	/// Takes what `record`, of `stream` of process `pid`, defines.
 	pub fn take(&mut self, pid: u32, stream: u64, record: &Record<'_>) {
 		match record {
@@ -306,6 +319,12 @@ impl Definitions {
 			}
 			Record::Mark(mark) if mark.kind == b"library" => {
 				self.libraries.insert(text(mark.detail));
+			}
+			Record::Mark(mark) if mark.kind == b"package" => {
+				let detail = text(mark.detail);
+				self.packages.extend(
+					detail.split_once(" of ").map(|(name, at)| (name.to_owned(), at.to_owned())),
+				);
 			}
 			Record::Mark(mark) if [RENAMED, REMOVED].map(str::as_bytes).contains(&mark.kind) => {}
 			Record::Mark(mark) => self.marks.push(MarkDef {

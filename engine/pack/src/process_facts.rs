@@ -85,6 +85,6 @@ fn facts_of(
 		thread_use: own().filter_map(|s| s.thread_use).reduce(ThreadUse::plus),
 		memory_peak: survey.definitions.memory_peak.filter(|_| main),
 		signal: run.signal(&state.image).filter(|_| main && survey.killed && !survey.alive),
-		libraries: main.then(|| joined(&survey.definitions.libraries)).flatten(),
+		libraries: main.then(|| joined(&survey.definitions.libraries_used())).flatten(),
 	}
 }

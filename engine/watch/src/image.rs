@@ -255,11 +255,16 @@ impl Image {
 		if self.had_ring { self.in_exec() } else { self.held.is_empty() }
 	}
 
-	/// Its ring was moved to `PID.exec` for an exec, and the next image is not there yet.
+	/// Its ring was moved to `PID.NAMESPACE.exec` for an exec, and the next image is not there yet.
 	fn in_exec(&self) -> bool {
-		let exec_ring = self.ring_path.with_file_name(format!("{}.exec", self.pid));
+		let begin = format!("{}.", self.pid);
+		let is_of_exec = |name: &str| name.starts_with(&begin) && name.ends_with(".exec");
+		let folder = self.ring_path.parent().and_then(|folder| std::fs::read_dir(folder).ok());
 		let program = std::fs::read_link(format!("/proc/{}/exe", self.pid));
-		exec_ring.exists() && program.is_ok_and(|exe| exe == Path::new(self.names.executable()))
+		program.is_ok_and(|exe| exe == Path::new(self.names.executable()))
+			&& folder.is_some_and(|entries| {
+				entries.flatten().any(|entry| entry.file_name().to_str().is_some_and(is_of_exec))
+			})
 	}
 
 	fn finish(&mut self, state: State, shared: &mut Shared<'_>) {

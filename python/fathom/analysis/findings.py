@@ -12,7 +12,14 @@ from typing import Any
 import pyarrow as pa
 
 from fathom.analysis.account import CAUSES, Account, Bar, bar, prepare
-from fathom.analysis.advice import WORDS, advice, conditions, fitting
+from fathom.analysis.advice import (
+    Program,
+    advice,
+    conditions,
+    fitting,
+    is_condition,
+    lowest_versions,
+)
 from fathom.analysis.sentence import columns
 from fathom.catalog import layers
 from fathom.catalog.languages import is_nameless
@@ -131,7 +138,8 @@ def read(path: Path) -> Rule:
     needs = _words(path, "needs", fields.get("needs", "calls"), NEEDS)
     causes = _words(path, "causes", fields.get("causes", ""), frozenset(CAUSES))
     words = {key: fields.get(key, "") for key in (*KEYS, "knob", "ompio", "when") if key != "sure"}
-    if wrong := {*conditions(words["fix"] + words["knob"] + words["ompio"])} - WORDS:
+    asked = conditions(words["fix"] + words["knob"] + words["ompio"])
+    if wrong := [word for word in asked if not is_condition(word)]:
         raise UsageError(f"{path}: [{min(wrong)}: …] is about no layer and no language")
     return Rule(path=path, sure=sure, needs=needs - {"counters"}, causes=causes, sql=sql, **words)
 
@@ -216,13 +224,15 @@ class Asked:
         return str(self.run.sql("select language() as l")["l"][0].as_py())
 
     @cached_property
-    def used(self) -> frozenset[str]:
-        """What advice may be about: layers that the program calls itself, `LAYER below` of all, ranks, language."""
+    def used(self) -> Program:
+        """What advice may be about: layers that the program calls itself, `LAYER below` of all, ranks, language, and
+        versions of libraries."""
         called = self.run.sql(
             "select layer, bool_or(is_outermost(enclosing_layer, enclosing)) as own from counters group by layer"
         ).to_pylist()
         ranks = self.run.sql("select count(rank) as n from processes")["n"][0].as_py()
-        return frozenset(
+        libraries = self.run.sql("from versions_of_libraries()")["name"].to_pylist()
+        words = frozenset(
             (
                 *(row["layer"] for row in called if row["own"]),
                 *(f"{row['layer']} below" for row in called),
@@ -230,6 +240,7 @@ class Asked:
                 self.language,
             )
         )
+        return Program(words, lowest_versions(name for name in libraries if name))
 
     def here(self, rule: Rule) -> Rule:
         """The rule with the knob of this run's MPI-IO, and advice about what the program uses, in its language."""

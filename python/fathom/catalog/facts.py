@@ -22,6 +22,7 @@ FILES: Mapping[str, Callable[[str], str]] = {
     "engine/select/src/layers.rs": _whole(layers.rust),
     "web/src/draw/layers.ts": _whole(layers.typescript),
     "runtime/core/launchers.h": _whole(launchers.c_header),
+    "runtime/edges/packages.h": _whole(libraries.c_header),
     "runtime/core/stream_format.h": _whole(stream.c_header),
     "engine/stream/src/format.rs": _whole(stream.rust),
     "engine/pack/src/libraries.rs": _whole(libraries.rust),

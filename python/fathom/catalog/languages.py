@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from functools import cache
 
 from .layers import catalog_data
@@ -25,12 +25,24 @@ def names(language: str) -> Mapping[str, str]:
     return dict(sorted(known.items(), key=lambda pair: -len(pair[0])))
 
 
-def spoken(text: str, language: str) -> str:
-    """Advice for a program of this language."""
+@cache
+def _needs() -> Mapping[str, str]:
+    """C's name to what has the other: `h5py 3.12`."""
+    rows = catalog_data("languages.toml")["name"]
+    return {row["c"]: row["needs"] for row in rows if "needs" in row}
+
+
+def spoken(text: str, language: str, used: Container[str] | None = None) -> str:
+    """Advice for a program of this language. `used`: what it has; what its package is too old for keeps C's name."""
     known = names(language)
     if not known:
         return text
-    return _anywhere(language).sub(lambda found: known[found[0]], text)
+
+    def said(found: re.Match[str]) -> str:
+        needs = _needs().get(found[0]) if used is not None and language == "python" else None
+        return found[0] if needs and used is not None and needs not in used else known[found[0]]
+
+    return _anywhere(language).sub(said, text)
 
 
 def is_nameless(function: str | None) -> bool:

@@ -34,3 +34,23 @@ def rust() -> str:
     return "//! Made from catalog/libraries.toml and layers.toml by `make facts`.\n\n" + "\n".join(
         lists
     )
+
+
+def c_header() -> str:
+    """runtime/edges/packages.h."""
+    data = catalog_data("libraries.toml")
+    names = "\n".join(f'\t"{name}",' for name in (*data["packages"], *data["scripts"]))
+    return f"""/* Made from catalog/libraries.toml by `make facts`. */
+#ifndef FATHOM_PACKAGES_H
+#define FATHOM_PACKAGES_H
+
+/* Packages of Python that move data; from SCRIPTS on those that are Python alone. */
+/* clang-format off */
+static const char *const packages[] = {{
+{names}
+}};
+/* clang-format on */
+enum {{ SCRIPTS = {len(data["packages"])}, PACKAGES = sizeof(packages) / sizeof(packages[0]) }};
+
+#endif
+"""

@@ -3,6 +3,7 @@
 Every reader packs when it has to; this does it beforehand, or anew. Of nodes without a common file system, each
 has a part of the run: named one after another they become one; or --collect takes them while the job runs. Its first
 line is what `fathom run` on the nodes has to be told: `--collect HOST:PORT/KEY`, or the same in FATHOM_COLLECT.
+With that in FATHOM_COLLECT one that was killed goes on where it was.
 --recover brings in what killed processes left in the shared memory of the node that it is called on.
 
 examples:
@@ -17,6 +18,8 @@ examples:
 """
 
 import argparse
+import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -79,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Joins, packs unless the tables are up to date, writes the file; or recovers, or collects."""
     _check(arguments)
     if arguments.collect:
-        return _collect(to_make(arguments.output), arguments.listen or "0", arguments.nodes)
+        return _collect(to_make(arguments.output), arguments.listen, arguments.nodes)
     if arguments.recover:
         return _recover(resolve(arguments.run))
     directory = _joined(arguments) if arguments.parts else resolve(arguments.run)
@@ -128,8 +131,15 @@ def _check(arguments: argparse.Namespace) -> None:
         raise UsageError("pack: -o NAME is for joining: name the run's parts of other nodes too")
 
 
-def _collect(into: Path, listen: str, nodes: int | None) -> int:
+def _port_before() -> str:
+    """That of the collector whose first line FATHOM_COLLECT is; `0`, any: it is not set. The engine takes its key."""
+    before = re.fullmatch(r".+:(\d+)/\w+", os.environ.get("FATHOM_COLLECT", ""))
+    return before[1] if before else "0"
+
+
+def _collect(into: Path, listen: str | None, nodes: int | None) -> int:
     """Runs the engine, whose first line goes to stdout, until it ends."""
+    listen = listen or _port_before()
     address = listen if ":" in listen else f"0.0.0.0:{listen}"
     command = [str(paths.engine()), "collect", str(into), "--listen", address]
     command += ["--nodes", str(nodes)] if nodes else []

@@ -127,8 +127,9 @@ def unknown_exchange(page: Page) -> list[str]:
         return []
     configuration = page.manifest.get("configuration", {})
     on = {*configuration.get("layers", ["mpi"]), *configuration.get("counted", [])}
+    romio = page.source.sql("select romio_component() as name")["name"][0].as_py()
     why = (
-        "this MPI-IO shows only a part of it to others (OMPIO: --mca io romio321 shows all)"
+        f"this MPI-IO shows only a part of it to others (OMPIO: --mca io {romio} shows all)"
         if "mpi" in on
         else "layer mpi was off"
     )

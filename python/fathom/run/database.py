@@ -298,6 +298,11 @@ def _explained(con: duckdb.DuckDBPyConnection, error: duckdb.Error) -> FathomErr
     message = first_line(error)
     if re.match("Catalog Error: Table with name .* does not exist", message):
         return UsageError(f"SQL: {message}\n  There are: {_names(con)}")
+    if isinstance(error, duckdb.IOException | duckdb.InvalidInputException) and (
+        table := re.search(r"/[^\"']*?/tables/[^\"']+\.parquet", message)
+    ):
+        part = Path(table[0])
+        return damaged(part.with_name(ALL) if part.parent.name in PARTED else part, message)
     if isinstance(error, duckdb.IOException):
         return DamagedRun(message)
     if isinstance(error, duckdb.OutOfMemoryException):

@@ -35,6 +35,10 @@ ALWAYS = (
 )  # fmt: skip
 
 
+#: Directories of the runs that this process has opened.
+opened: set[Path] = set()
+
+
 class Run:
     """One run. Tables as Arrow: `run.table("calls")`; SQL: `run.sql("select …")`."""
 
@@ -42,6 +46,7 @@ class Run:
         """Of a directory that is packed; `open_run` sees to that. `memory`: limit of the database's. `with_runtime`:
         also what is not the program's but a run-time's (docs/tables.md, `runtime`)."""
         self.path, self._memory, self.with_runtime = path, memory, with_runtime
+        opened.add(path)
         self._kept_macros: set[str] = set()
         self._turn = threading.Lock()  # a connection keeps the rows of one statement
         self.name = path.name.removesuffix(".fathom")

@@ -3,11 +3,16 @@
 import json
 import socket
 import stat
+import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from fathom.__main__ import main
+from fathom.errors import UsageError
+from fathom.webapi.serve import listen
 from serve.served import Server, served
 
 
@@ -127,6 +132,37 @@ def test_a_socket_only_its_owner_may_open(run_directory: Path, tmp_path: Path) -
         assert server.ask("runs")[0] == 200
         assert main(["view", str(run_directory), "--socket", str(path)]) == 2
     assert not path.exists()
+
+
+def test_of_several_that_begin_at_once_one_has_the_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "view.sock"
+    is_served = listen._is_served
+
+    def slowly(path: Path) -> bool:
+        served = is_served(path)
+        time.sleep(0.01)
+        return served
+
+    monkeypatch.setattr(listen, "_is_served", slowly)
+    for _ in range(3):
+        with socket.socket(socket.AF_UNIX) as left:
+            left.bind(str(path))
+        together = threading.Barrier(8)
+
+        def begin(together: threading.Barrier = together) -> socket.socket | None:
+            together.wait()
+            try:
+                return listen.on_socket(path)
+            except UsageError:
+                return None
+
+        with ThreadPoolExecutor(8) as pool:
+            each = [one.result() for one in [pool.submit(begin) for _ in range(8)]]
+        (only,) = [one for one in each if one]
+        only.close()
+        path.unlink()
 
 
 def test_what_lies_at_the_path_is_not_removed(

@@ -14,18 +14,18 @@ import pytest
 from fathom.webapi.serve.connections import LONGEST_HEAD, SILENCE, STRANGERS
 from serve.served import Server, served
 
-MOST = 400  # connections; the server has descriptors for 256 files
+MOST = 2000  # connections; the server has descriptors for 1024 files
 
 
 @pytest.fixture
 def server(shared_run: Path) -> Iterator[Server]:
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (256, before[1]))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (1024, before[1]))
     with ExitStack() as stack:
         try:
             one = stack.enter_context(served(shared_run))
         finally:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (max(before[0], 2 * MOST), before[1]))
+            resource.setrlimit(resource.RLIMIT_NOFILE, (max(before[0], MOST + 400), before[1]))
         yield one
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
 

@@ -586,3 +586,9 @@ from calls left join files using (file) left join sites using (site);
 -- MPI and libraries of data that the processes used, each with its version.
 create or replace macro versions_of_libraries() as table
 select distinct unnest(string_split(libraries, ', ')) as name from processes order by name;
+
+-- What Open MPI of the run's version calls its ROMIO: --mca io NAME. Of an unknown one it is that of version 4.
+create or replace macro romio_component() as (
+	select case when max(version) >= 5 then 'romio341' when max(version) < 4 then 'romio314' else 'romio321' end
+	from (select try_cast(regexp_extract(libraries, 'Open MPI ([0-9]+)', 1) as integer) as version from processes)
+);

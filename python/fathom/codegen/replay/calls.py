@@ -174,9 +174,33 @@ def _objects(run: Run) -> dict[int, Object]:
     rows = run.sql(
         "select o.*, f.kind as file_kind from objects o left join files f using (file)"
     ).to_pylist()
+    apart = _alike(rows)
     return {
-        row["object"]: Object(row["file_kind"] or "", _name(row), bool(row["inherited"]), row)
+        row["object"]: Object(
+            row["file_kind"] or "",
+            _name(row) + apart.get(row["file"], ""),
+            bool(row["inherited"]),
+            row,
+        )
         for row in rows
+    }
+
+
+def _alike(rows: list[dict[str, Any]]) -> dict[int, str]:
+    """What files get behind their names that the tables have as one: bytes that are no UTF-8 are all alike there."""
+    files: dict[str, set[int]] = defaultdict(set)
+    for row in rows:
+        if (
+            row["file"] is not None
+            and "\ufffd" in _name(row)
+            and row["class"] in ("descriptor", "path")
+        ):
+            files[_name(row)].add(row["file"])
+    return {
+        file: f".{number}"
+        for numbers in files.values()
+        for number, file in enumerate(sorted(numbers))
+        if number
     }
 
 

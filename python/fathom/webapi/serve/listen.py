@@ -9,6 +9,7 @@ import webbrowser
 from pathlib import Path
 
 from fathom.errors import FathomError, UsageError
+from fathom.files import alone
 
 LOOPBACK = "127.0.0.1"
 #: Port of the other machine that a socket is brought to.
@@ -32,23 +33,29 @@ def on_port(port: int) -> socket.socket:
 
 def on_socket(path: Path) -> socket.socket:
     """Bound to this path, mode 0600. What a server left there is removed; anything else is not."""
-    if path.exists() or path.is_symlink():
-        if not stat.S_ISSOCK(path.lstat().st_mode) or path.lstat().st_uid != os.getuid():
-            raise UsageError(f"view: {path} is there already; name a path that is free")
-        if _is_served(path):
-            raise UsageError(f"view: another server listens at {path}; name another path")
-        path.unlink()
-    bound = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    before = os.umask(0o177)
-    try:
-        bound.bind(str(path))
-    except OSError as error:
-        bound.close()
-        raise FathomError(f"view: {path}: {error.strerror or error}") from error
-    finally:
-        os.umask(before)
-    bound.listen()
+    with alone(path.parent.resolve()):  # another that begins finds it free, or served
+        _free(path)
+        bound = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        before = os.umask(0o177)
+        try:
+            bound.bind(str(path))
+        except OSError as error:
+            bound.close()
+            raise FathomError(f"view: {path}: {error.strerror or error}") from error
+        finally:
+            os.umask(before)
+        bound.listen()
     return bound
+
+
+def _free(path: Path) -> None:
+    if not path.exists() and not path.is_symlink():
+        return
+    if not stat.S_ISSOCK(path.lstat().st_mode) or path.lstat().st_uid != os.getuid():
+        raise UsageError(f"view: {path} is there already; name a path that is free")
+    if _is_served(path):
+        raise UsageError(f"view: another server listens at {path}; name another path")
+    path.unlink()
 
 
 def _is_served(path: Path) -> bool:
