@@ -233,6 +233,8 @@ def lines(of: Answers, name: str, manifest: Manifest) -> list[str]:
         return [
             f"not known: {tool} records no places in the code; record the program with fathom run"
         ]
+    if of.operation.op is None:
+        return ["none"]
     if of.lines is None:
         return [
             "not known at this level: no call was recorded in full;"

@@ -74,4 +74,4 @@ def _why_nothing(page: Page) -> str:
     program = printable(str(command[0]))
     if starts_others(program):
         return f"{program} is a shell or launcher, whose own calls are not recorded, and no program that it started was"
-    return f"no process was recorded: fathom doctor {program} says why"
+    return f"it made none, or it cannot be recorded: fathom doctor {program} says which"

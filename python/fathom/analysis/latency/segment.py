@@ -10,7 +10,7 @@ from fathom.analysis import Source
 from fathom.analysis.latency.language import Query
 from fathom.analysis.latency.numbers import Numbering
 from fathom.analysis.latency.pieces import statement
-from fathom.analysis.own import own_values
+from fathom.analysis.own import own, own_values
 from fathom.errors import NotRecorded, UsageError, unknown
 from fathom.run.database import of_path
 
@@ -180,6 +180,8 @@ def select(source: Source, query: Query, segment: Segment) -> Part:
     who = who_of(source)
     part = whole(who)
     if not _any(source, who, "true", {}):
+        if not own(source).num_rows:
+            raise UsageError("query: this run made no I/O call")
         raise NotRecorded("query: no I/O call of this run was recorded in full")
     for option, condition, values in segment.conditions():
         if not _any(source, who, condition, values):
