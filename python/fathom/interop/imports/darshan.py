@@ -295,7 +295,7 @@ class Telling:
         return Total(calls, moved, time, min(total.longest, time), total.first, total.last)
 
     def synced(self, every: list[Counting], record: Record) -> tuple[Op | None, int]:
-        """The op that syncs, and its ns, where all writes have rows: those of writes in Darshan are those of syncs too."""
+        """The op that syncs, and its ns: Darshan has them in those of writes, which here all have rows."""
         syncs = [one.op for one in every if one.op.kind == "sync" and one.total.time == 0]
         writes = [self.left(one, record) for one in every if one.op.kind == "write"]
         rest = sum(left.time for left in writes if not left.calls)
