@@ -165,8 +165,8 @@ select file from objects where class = 'descriptor' and file is not null group b
 --	            what they do at the slowest rate of such a file system; the latency is then a lower bound
 --	rate        only one size there, of 16 accesses and more, and it takes eight times as long and more than its bytes do at the slowest rate
 --	            of such a file system (stores()): a volume may be throttled, though hardly so. And twice as long as with that rate shared
---	            by all processes there; what is beyond is latency. Accesses past the page cache (O_DIRECT) go to the device one by one:
---	            of those the usual rate goes, and what takes twice as long is mostly latency
+--	            by all processes there; what is beyond is latency. Small ones past the page cache (O_DIRECT) go to the device one by
+--	            one: what takes twice as long as at the usual rate is mostly latency
 -- Null where nothing of that is there. Time in which ranks waited for one another at the store is part of it: that is what an
 -- access costs under this run's load. Columns: file, kind, latency (seconds), per_byte (seconds), half (bytes at
 -- which both weigh the same: smaller ones are mostly latency; null: larger ones took no longer), learnt.
@@ -240,7 +240,7 @@ type as (
 slowest as (
 	select
 		f.file, s.direction as kind, d.processes, d.direct, d.processes / s.rate_low as per_byte, 1 / s.rate_high as at_least,
-		if(d.direct, d.processes / sqrt(s.rate_low * s.rate_high), d.processes / s.rate_low) as at_rate
+		d.processes / sqrt(s.rate_low * s.rate_high) as usual
 	from files as f join type as t on t.file_system is not distinct from f.file_system join stores() as s using (store)
 		join places() as p on p.file = f.file join (
 			select p.directory, a.kind, count(distinct a.process) as processes, bool_and(a.file in (from direct_files())) as direct
@@ -259,8 +259,11 @@ cost as (
 				'latency': k.mean_time - k.mean_size * least(k.mean_time / 4096, coalesce(s.per_byte, k.mean_time / 4096)),
 				'per_byte': least(k.mean_time / 4096, coalesce(s.per_byte, k.mean_time / 4096)), 'learnt': 'page'
 			} end,
-			case when k.n >= 16 and k.mean_time >= greatest(if(s.direct, 1, 8) / s.processes, 2) * k.mean_size * s.at_rate then {
-				'latency': k.mean_time - k.mean_size * s.at_rate, 'per_byte': s.at_rate, 'learnt': 'rate'
+			case when k.n >= 16 and s.direct and k.mean_size <= 16384 and k.mean_time >= 2 * k.mean_size * s.usual then {
+				'latency': k.mean_time - k.mean_size * s.usual, 'per_byte': s.usual, 'learnt': 'rate'
+			} end,
+			case when k.n >= 16 and k.mean_time >= greatest(8 / s.processes, 2) * k.mean_size * s.per_byte then {
+				'latency': k.mean_time - k.mean_size * s.per_byte, 'per_byte': s.per_byte, 'learnt': 'rate'
 			} end,
 			of_system
 		) as c,
