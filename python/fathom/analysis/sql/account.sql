@@ -525,3 +525,26 @@ select process, 'faults' as cause, 'posix' as layer, 'mmap' as op, 'map' as kind
 	sum(waited)::double as time
 from kernel_faults()
 group by process, file;
+
+-- The account over time: how much of each cause's time lies in each bin of the run, of all processes together. Reads and writes are where table
+-- `heat` has them, also those that were only counted; other calls are where they began. Columns: time (when a bin begins, ns; null: when is not
+-- known), cause, spent (ns).
+create or replace macro account_over_time() as table
+with width as (
+	select coalesce((select max(stop - start) from heat), (select greatest(1, duration // 100) from runs)) as bin
+),
+moment as (
+	select process, layer, operation as kind, start // bin * bin as time, sum(heat.time)::double as spent from heat, width group by all
+	union all
+	select process, layer, kind, start // bin * bin, sum(duration) from calls, width where kind not in ('read', 'write') group by all
+),
+part as (
+	select process, layer, kind, time, spent / nullif(sum(spent) over (partition by process, layer, kind), 0) as part from moment
+),
+cells as (
+	select process, layer, kind, cause, sum(time) as spent from account() group by all
+)
+select p.time, c.cause, sum(c.spent * coalesce(p.part, 1)) as spent
+from cells as c left join (from part where part > 0) as p using (process, layer, kind)
+group by all
+order by p.time, c.cause;
