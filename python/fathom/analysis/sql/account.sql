@@ -183,7 +183,8 @@ from (
 group by directory, kind;
 
 -- What a request costs in this run beyond its bytes. Of a file that several have at a time sizes must tell it, or be below a page: fewer requests
--- would be in nobody's way. Columns: file, kind, latency (seconds), alone (one process has the file at a time; else others may have been in its way), sizes (told by accesses of several sizes), bound (it may well be more).
+-- would be in nobody's way. Columns: file, kind, latency (seconds), alone (one process has the file at a time; else others may have been in its
+-- way), sizes (told by accesses of several sizes), bound (it may well be more).
 create or replace macro account_requests() as table
 select s.file, s.kind, s.latency, b.file is null as alone, s.learnt = 'sizes' as sizes, s.learnt = 'rate' as bound
 from store_costs() as s left join shared_files() as b using (file)
