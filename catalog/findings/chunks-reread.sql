@@ -83,7 +83,8 @@ every as (
 	select
 		a.file, '', what, a.n, a.asked, b.n, b.n * f.chunk_bytes, f.chunk, f.cache, f.filters, a.opens, a.seconds, least(1, f.chunks / b.n), []
 	from file_asked as a join file_below as b using (file, process, what) join file_form as f using (file)
-	where b.n > 1.5 * f.chunks and a.file not in (select file from counted)
+	-- A file's first reads are of metadata.
+	where b.n - 16 > 1.5 * f.chunks and a.file not in (select file from counted)
 )
 select
 	p.place as path,
