@@ -38,7 +38,7 @@ def assert_nothing_else_is_possible(run: Run) -> None:
     """A rule whose condition is false finds nothing."""
     asked = findings.Asked(run)
     rules = [rule for rule in map(findings.read, findings.catalog()) if rule.when]
-    possible = asked.possible(rules)
+    possible = asked.possible(rules, {})
     for rule in (rule for rule in rules if rule.when not in possible):
         prepare(run, rule.sql)
         assert run.sql(rule.sql).num_rows == 0, rule.name

@@ -329,6 +329,20 @@ def test_share_of_the_run_is_that_of_the_layer_which_the_program_calls(name: str
     assert "\nI/O the problem?  yes: " in fathom("show", run, "--all").stdout
 
 
+@pytest.mark.parametrize("name", ["e2e-pathological", "e2e-optimized"])
+def test_syncs_have_what_writes_do_not(name: str) -> None:
+    """Darshan's seconds of writes are those of syncs too: where writes have rows, the rest is theirs."""
+    log = wild.log(name)
+    for module, layer in (("POSIX", "posix"), ("MPI-IO", "mpiio")):
+        prefix = module.replace("-", "")
+        theirs = sum(
+            record["fcounters"][f"{prefix}_F_WRITE_TIME"] for record in Theirs(log).records(module)
+        )
+        own = f"select sum(time) / 1e9 from counters where layer = '{layer}' and kind in ('write', 'sync')"
+        (seconds,) = tables.connect(imported_once(log)).sql(own).fetchall()[0]
+        assert seconds == pytest.approx(theirs, rel=1e-3)
+
+
 # Where the header of a log of version 3.21 has the place and length of module 0, and its version.
 PLACES, VERSIONS = 40, 296
 NUMBERS = {"POSIX": 1, "MPI-IO": 2, "H5D": 4, "LUSTRE": 7, "STDIO": 8, "DXT_POSIX": 9}

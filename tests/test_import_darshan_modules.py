@@ -211,3 +211,10 @@ def test_a_module_that_is_left_out_says_how_much_it_is(tmp_path: Path) -> None:
 def test_a_newer_version_is_named(tmp_path: Path, module: str) -> None:
     run, _ = imported_run(tmp_path, {module: Module(99, [bytes(4096)])})
     assert any(f"module {module}, version 99, cannot be read" in mark for mark in marks(run))
+
+
+def test_a_rank_that_only_synced_has_the_seconds_of_writes(tmp_path: Path) -> None:
+    counters = {"OPENS": 1, "FSYNCS": 12, "F_WRITE_TIME": 0.48}
+    run, _ = imported_run(tmp_path, {"POSIX": Module(4, [record("POSIX", 1, 2, counters)])})
+    select = "select op, calls::int, time::bigint, longest::bigint from counters where kind in ('write', 'sync')"
+    assert tables.connect(run).sql(select).fetchall() == [("fsync", 12, 480_000_000, 40_000_000)]

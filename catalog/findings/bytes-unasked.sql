@@ -1,6 +1,7 @@
 -- title:  More bytes moved than the program asked for
 -- layer:  hdf5
--- limit:  a library's reads or writes of a file moved twice the bytes that the program asked for in that direction, and a MiB more
+-- limit:  a library's reads or writes of a file moved twice the bytes that the program asked for in that direction, and a MiB more. At level
+--   `job`, which knows no files, of all files together
 -- says:   {path}: {asked:size} asked for, {moved:size} {what}, {times:times} as much; {seconds:seconds} of the slowest process went to bytes that
 --   nobody asked for{layout}
 -- lost:   what moving the bytes that nobody asked for took the slowest process
@@ -9,20 +10,25 @@
 -- needs:  counters
 -- causes: needless, requests, unexplained, contention
 -- seen:   h5py users: columns of a contiguous dataset; HDF5 User's Guide, H5Pset_sieve_buf_size; Thakur, Gropp, Lusk 1999 (data sieving)
-with asked as (
-	select file, direction(kind, op) as way, sum(bytes)::double as bytes
+with known as (
+	select exists (from counters where file is not null) as files_known
+),
+asked as (
+	select coalesce(file, -1) as file, direction(kind, op) as way, sum(bytes)::double as bytes
 	from own_counters()
-	where direction(kind, op) is not null and is_library(layer) and file is not null
+	where direction(kind, op) is not null and is_library(layer) and (file is not null or not (select files_known from known))
 	group by all
 ),
 moved as (
-	select file, kind as way, sum(bytes)::double as bytes, sum(calls - errors) as n
+	select coalesce(file, -1) as file, kind as way, sum(bytes)::double as bytes, sum(calls - errors) as n
 	from counters
 	where kind in ('read', 'write') and reaches_storage(layer, enclosing_layer) and enclosing_layer is not null
 	group by all
 ),
 cells as (
-	select file, direction(kind, op) as way, process, sum(time) filter (cause = 'needless') / 1e9 as seconds from account() where file is not null group by all
+	select coalesce(file, -1) as file, direction(kind, op) as way, process, sum(time) filter (cause = 'needless') / 1e9 as seconds
+	from account()
+	group by all
 ),
 worst as (
 	select file, way, max(seconds) as seconds from cells group by all having max(seconds) > 0
@@ -38,8 +44,8 @@ contiguous as (
 	from hints_in_force join objects using (object, file) where key = 'layout' group by file
 )
 select
-	p.place as path,
-	list(a.file) as cell_files,
+	coalesce(p.place, 'all files') as path,
+	list(p.file) filter (p.file is not null) as cell_files,
 	a.way as cell_way,
 	if(a.way = 'read', 'read', 'written') as what,
 	sum(a.bytes) as asked,
@@ -48,17 +54,18 @@ select
 	max(w.seconds) as seconds,
 	if(bool_or(c.contiguous), '; its datasets are contiguous', '') as layout,
 	case
-		when not bool_or(c.contiguous or c.chunked) and bool_or(a.file in (from mpiio_files()))
-			then 'larger pieces, or a collective call; MPI-IO: romio_ds_read, romio_ds_write = disable where pieces lie far apart'
-		when not bool_or(c.contiguous or c.chunked) then 'larger pieces, in the order of the file'
-		when not bool_or(c.contiguous)
+		when bool_or(c.contiguous)
+			then 'one H5Dread of a block instead of many of its columns, or chunks of the shape that is read (H5Pset_chunk): HDF5 reads its sieve '
+				|| 'buffer (H5Pset_sieve_buf_size, 64 KiB) for each piece'
+		when bool_or(c.chunked)
 			then 'chunks of the shape that is read or written at once (H5Pset_chunk), or a chunk cache that holds them (H5Pset_chunk_cache)'
-		else 'one H5Dread of a block instead of many of its columns, or chunks of the shape that is read (H5Pset_chunk): HDF5 reads its sieve buffer '
-			|| '(H5Pset_sieve_buf_size, 64 KiB) for each piece'
+		when bool_or(a.file in (from mpiio_files()))
+			then 'larger pieces, or a collective call; MPI-IO: romio_ds_read, romio_ds_write = disable where pieces lie far apart'
+		else 'larger pieces, in the order of the file[hdf5: ; or chunks of the shape that is read or written at once (H5Pset_chunk)]'
 	end as fix,
 	max(w.seconds) as lost,
 	coalesce(flatten(max_by(e.calls, w.seconds, 2)), []) as calls
-from asked as a join moved as m using (file, way) join worst as w using (file, way) join places() as p on p.file = a.file
+from asked as a join moved as m using (file, way) join worst as w using (file, way) left join places() as p on p.file = a.file
 	left join contiguous as c on c.file = a.file left join example as e on e.file = a.file and e.way = a.way
-where m.bytes > 2 * a.bytes and a.bytes > 0 and m.bytes - a.bytes > 1048576
+where m.bytes > 2 * a.bytes and a.bytes > 0 and m.bytes - a.bytes > 1048576 and (p.file is not null or a.file = -1)
 group by p.place, a.way

@@ -10,14 +10,14 @@
 -- needs:  counters
 -- causes: names, requests
 -- seen:   Chang, Jin, Bauer 2016 (ATHENA-C); Carns et al. 2011 (Darshan)
-with process as (
+with alike as (
 	select
-		p.place as path, c.process, count(distinct p.path) filter (c.calls > c.errors) as files, sum(c.calls) as n, sum(c.time) / 1e9 as seconds,
-		max(c.longest) / 1e9 as longest
+		p.directory, p.place as path, c.process, count(distinct p.path) filter (c.calls > c.errors) as files, list_distinct(list(p.file)) as numbers,
+		sum(c.calls) as n, sum(c.time) / 1e9 as seconds, max(c.longest) / 1e9 as longest
 	from counters as c join places() as p using (file)
 	where c.layer in ('posix', 'stdio') and c.kind in ('open', 'close', 'meta')
 		and c.op not in ('fcntl', 'flock', 'lockf', 'ioctl', 'ftruncate', 'fallocate', 'posix_fallocate', 'posix_fadvise', 'readahead', 'dup', 'dup2', 'dup3')
-	group by p.place, c.process
+	group by p.directory, p.place, c.process
 	having files >= 16
 ),
 -- What is one access of each file would be one of many files.
@@ -31,21 +31,32 @@ small as (
 	where lost > 0
 	group by path, process
 ),
+-- Several groups of names of one directory are one mistake.
+process as (
+	select
+		a.directory, a.process, list(a.path) as paths, flatten(list(a.numbers)) as numbers, sum(a.files) as files, sum(a.n) as n,
+		sum(a.seconds) as seconds, sum(s.lost) as apart, sum(s.n) as accesses,
+		sum((a.seconds - a.longest) * (1 - 1 / a.files) + coalesce(s.lost, 0)) as lost
+	from alike as a left join small as s using (path, process)
+	group by a.directory, a.process
+),
 example as (
-	select p.place as path, max_by(c.id, c.duration, 8) as calls
+	select p.directory, max_by(c.id, c.duration, 8) as calls
 	from calls as c join places() as p using (file)
-	where c.kind in ('open', 'meta') and c.layer in ('posix', 'stdio') and p.place in (select path from process)
-	group by p.place
+	where c.kind in ('open', 'meta') and c.layer in ('posix', 'stdio') and p.place in (select path from alike)
+	group by p.directory
 )
 select
-	path,
-	max(files) as files,
-	sum(process.n)::hugeint as calls_made,
+	list_distinct(flatten(list(paths))) as places,
+	if(len(places) = 1, places[1], directory) as path,
+	list_distinct(flatten(list(numbers))) as cell_files,
+	max(files)::bigint as files,
+	sum(n)::hugeint as calls_made,
 	if(count(*) = 1, 'one process', format('{} processes', count(*))) as who,
 	max(seconds) as seconds,
-	nullif(max(s.lost), 0) as apart,
-	sum(s.n)::hugeint as accesses,
+	nullif(max(apart), 0) as apart,
+	sum(accesses)::hugeint as accesses,
 	any_value(calls) as calls,
-	max((seconds - longest) * (1 - 1 / files) + coalesce(s.lost, 0)) as lost
-from process left join small as s using (path, process) left join example using (path)
-group by path
+	max(lost) as lost
+from process left join example using (directory)
+group by directory

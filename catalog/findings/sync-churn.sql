@@ -61,6 +61,7 @@ select
 	list_distinct(flatten(list(paths))) as places,
 	if(len(places) = 1, places[1], directory) as path,
 	list_distinct(flatten(list(files))) as cell_files,
+	'posix' as cell_layer,
 	'write' as cell_way,
 	sum(syncs)::hugeint as syncs,
 	nullif(sum(writes), 0)::hugeint as writes,

@@ -79,6 +79,21 @@ def test_one_long_call_of_those_counted_is_no_habit(
     assert bool(ask(findings.Asked(fathom.open(run)), name)) == (not stalled)
 
 
+def test_groups_of_names_in_one_directory_are_one_finding(tmp_path: Path) -> None:
+    names = [f"/d/{group}.{number}" for group in ("in", "out") for number in range(20)]
+    opened = {"layer": "posix", "op": "open", "kind": "open", "calls": 1, "time": 10**6}
+    run = write_run(
+        tmp_path / "r",
+        runs=[{"duration": 10**9, "counted": 40}],
+        processes=[{"process": 0}],
+        files=[{"file": n, "path": name, "kind": "regular"} for n, name in enumerate(names)],
+        counters=[opened | {"file": n, "longest": 10**6} for n in range(len(names))],
+    )
+    (row,) = ask(findings.Asked(fathom.open(run)), "many-files")
+    assert (row["path"], row["files"], row["calls_made"]) == ("/d", 40, 40)
+    assert sorted(row["cell_files"]) == list(range(40))
+
+
 def test_what_is_said_of_several_bursts_is_of_the_largest(tmp_path: Path) -> None:
     """Two ranks open at once twice, in the second burst twice as often; alone an open takes a ms."""
     ms = 1_000_000

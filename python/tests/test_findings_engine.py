@@ -143,6 +143,19 @@ def test_a_header_that_is_wrong_is_said_with_file_and_line(
     assert f"{tmp_path}/{says}" in str(error.value)
 
 
+def test_a_condition_that_cannot_be_asked_silences_its_own_rule(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conditions = {"wrong": "exists (from nowhere)", "false": "1 > 2", "true": "1 < 2"}
+    headers = {name: f"{HEADER}-- when:   {text}\n" for name, text in conditions.items()}
+    files = [finding(tmp_path, name, header=header) for name, header in headers.items()]
+    # Only rules of the catalogue have conditions.
+    monkeypatch.setattr(findings, "catalog", lambda: files)
+    concluded = find(path, *files)
+    assert {one.rule.name for one in concluded.conclusions} == {"true"}
+    assert [Path(file).stem for file in concluded.broken] == ["wrong"]
+
+
 def test_a_header_without_sql_is_said(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="a finding needs its SQL"):
         findings.read(finding(tmp_path, "x", ""))

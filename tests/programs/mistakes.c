@@ -58,24 +58,29 @@ static void large(const char *path)
 }
 
 /* Past the page cache: nobody gathers them. */
-static void past_cache(const char *path, long piece)
+static void past_cache(const char *path, long first, long piece)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_DIRECT, 0600);
 
 	MUST(fd >= 0);
-	append(fd, 4l * MIB, MIB);
+	append(fd, first, MIB);
 	append(fd, 4l * MIB, piece);
 	MUST(close(fd) == 0);
 }
 
 static void small_direct(const char *path)
 {
-	past_cache(path, 4 * KIB);
+	past_cache(path, 4l * MIB, 4 * KIB);
 }
 
 static void large_direct(const char *path)
 {
-	past_cache(path, MIB);
+	past_cache(path, 4l * MIB, MIB);
+}
+
+static void only_small_direct(const char *path)
+{
+	past_cache(path, 0, 4 * KIB);
 }
 
 /* No other access says what a larger one would cost. */
@@ -644,6 +649,7 @@ static const struct {
 	{"small-only", small_only},
 	{"small-direct", small_direct},
 	{"large-direct", large_direct},
+	{"only-small-direct", only_small_direct},
 	{"reopen", reopen},
 	{"open-once", open_once},
 	{"sync-by-open", sync_by_open},

@@ -287,9 +287,25 @@ class Asked:
             return False
         return not rule.causes or self.much(self.account.at_most(rule.causes))
 
-    def possible(self, rules: Iterable[Rule]) -> frozenset[str]:
-        """Of the rules' conditions those that hold, asked in one statement."""
-        conditions = list(dict.fromkeys(rule.when for rule in rules if rule.when))
+    def possible(self, rules: Iterable[Rule], broken: dict[str, str]) -> frozenset[str]:
+        """Of the rules' conditions those that hold. A rule whose condition cannot be asked is in `broken`."""
+        conditional = [rule for rule in rules if rule.when]
+        try:
+            return self._hold([rule.when for rule in conditional])
+        except FathomError:
+            return frozenset[str]().union(*(self._holds(rule, broken) for rule in conditional))
+
+    def _holds(self, rule: Rule, broken: dict[str, str]) -> frozenset[str]:
+        """One rule's condition by itself."""
+        try:
+            return self._hold([rule.when])
+        except FathomError as error:
+            broken[str(rule.path)] = str(error)
+            return frozenset()
+
+    def _hold(self, texts: list[str]) -> frozenset[str]:
+        """Of these conditions those that hold, asked in one statement."""
+        conditions = list(dict.fromkeys(texts))
         if not conditions:
             return frozenset()
         columns_ = ", ".join(f'({one}) as "{at}"' for at, one in enumerate(conditions))
@@ -463,7 +479,7 @@ def find(run: Run, rule_files: Sequence[Path]) -> Findings:
                 rules.append(rule)
         except FathomError as error:
             broken[str(path)] = str(error)
-    possible = questions.possible(rule for rule in rules if rule.path in ours)
+    possible = questions.possible([rule for rule in rules if rule.path in ours], broken)
     for rule in rules:
         if rule.path in ours and rule.when and rule.when not in possible:
             continue

@@ -9,6 +9,7 @@ from typing import Any
 from fathom.analysis import Source
 from fathom.analysis.findings import Finding, Findings
 from fathom.analysis.sentence import sentence
+from fathom.run.manifest import imported_by
 from fathom.run.store import Run
 from fathom.text import numbers
 from fathom.text.quoting import shell
@@ -74,6 +75,8 @@ def _print(number: int, finding: Finding, proof: str | None) -> None:
 
 # What a page has room for.
 WORST = 3
+# Of the run time: of so much I/O something is expected.
+MUCH = 0.2
 
 
 def complain(findings: Findings) -> None:
@@ -104,6 +107,20 @@ def print_worst(findings: Findings | None, name: str) -> None:
             f"{finding.rule.title}. {sentence(finding.rule.says, finding.values)}",
         )
         emphasised(f"{'do':>9}  ", sentence(finding.rule.fix, finding.values))
+
+
+def unanswered(findings: Findings, name: str, manifest: Mapping[str, Any]) -> str:
+    """Why nothing is concluded of much I/O, where most rules need every call; empty: that is not so."""
+    slowest, rules = findings.bar.slowest, findings.without.get("calls")
+    if findings.conclusions or not rules or not slowest:
+        return ""
+    if slowest.seconds < MUCH * findings.bar.run_seconds:
+        return ""
+    tool = imported_by(manifest)
+    more = f", which {tool} did not record"
+    if not tool:
+        more = f": fathom show {shell([name])} --next prepares that"
+    return f"nothing that sums tell; {numbers.things(len(rules), 'rule')} need every call{more}"
 
 
 def not_asked(findings: Findings) -> list[str]:

@@ -106,7 +106,8 @@ def _findings(page: Page, room: int, width: int) -> list[Line]:
         return _plain("What loses time?  ", says, width)
     worst = page.findings.conclusions[: findings.WORST]
     if not worst:
-        return []
+        says = findings.unanswered(page.findings, page.name, page.manifest)
+        return _plain("What loses time?  ", says, width) if says else []
     directory = page.manifest.get("directory")
     below = f"{directory}/" if directory else ""
 

@@ -50,6 +50,48 @@ def test_it_is_the_account_of_show(run_directory: Path) -> None:
     assert dict(answer["causes"]) == account.CAUSES | BESIDE
 
 
+def test_over_time_it_is_the_same_seconds(run_directory: Path) -> None:
+    table = ask(run_directory, "account_over_time")["table"]
+    assert [column["name"] for column in table["columns"]] == ["time", "cause", "spent"]
+    spent: dict[str, int] = {}
+    for _, cause, took in table["rows"]:
+        spent[cause] = spent.get(cause, 0) + took
+    text = "select cause, sum(time)::double as time from account() group by cause"
+    wanted = {row["cause"]: row["time"] for row in open_run(run_directory).sql(text).to_pylist()}
+    assert spent == pytest.approx(wanted, abs=len(table["rows"]))
+
+
+def test_reads_lie_where_heat_has_them_and_syncs_where_they_began(tmp_path: Path) -> None:
+    of = {"process": 0, "layer": "posix"}
+    sync = {
+        "id": 1,
+        "layer": "posix",
+        "op": "fsync",
+        "kind": "sync",
+        "start": 120,
+        "duration": 40,
+        "file": 0,
+        "depth": 0,
+    }
+    read = of | {"op": "read", "kind": "read", "calls": 3, "bytes": 3 << 20, "time": 90, "file": 0}
+    path = write_run(
+        tmp_path / "r.fathom",
+        runs=[{"duration": 200, "processes": 1}],
+        processes=[{"process": 0}],
+        files=[{"file": 0, "path": "/data/f", "kind": "regular"}],
+        calls=[sync],
+        counters=[*counters_of([sync]), read],
+        heat=[
+            of | {"operation": "read", "start": start, "stop": start + 50, "calls": 1, "time": time}
+            for start, time in ((0, 30), (100, 60))
+        ],
+    )
+    spent: dict[int, int] = {}
+    for time, _, took in ask(path, "account_over_time")["table"]["rows"]:
+        spent[time] = spent.get(time, 0) + took
+    assert spent == {0: 30, 100: 60 + 40}
+
+
 def test_parts_stand_in_one_order_the_little_ones_together() -> None:
     slowest = {"locks": 0.2, "names": 50.0, "sync": 0.1, "transfer": 29.7}
     median = {"transfer": 39.9, "locks": 0.1}

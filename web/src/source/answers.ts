@@ -141,6 +141,11 @@ export interface AccountAnswer {
 	table: Table;
 }
 
+/** When each cause took its seconds: a row per bin and cause. */
+export interface OverTimeAnswer {
+	table: Table;
+}
+
 /** A place to look at first: the longest call, a rank that others wait for, a server above the others. */
 export interface Landmark {
 	kind: "call" | "rank" | "server";

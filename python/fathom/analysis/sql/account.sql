@@ -182,12 +182,13 @@ from (
 )
 group by directory, kind;
 
--- What a request costs in this run beyond its bytes. Columns: file, kind, latency (seconds), alone (one process has the file at a time;
--- else others may have been in its way), sizes (told by accesses of several sizes), bound (it may well be more).
+-- What a request costs in this run beyond its bytes. Of a file that several have at a time sizes must tell it, or be below a page: fewer requests
+-- would be in nobody's way. Columns: file, kind, latency (seconds), alone (one process has the file at a time; else others may have been in its
+-- way), sizes (told by accesses of several sizes), bound (it may well be more).
 create or replace macro account_requests() as table
 select s.file, s.kind, s.latency, b.file is null as alone, s.learnt = 'sizes' as sizes, s.learnt = 'rate' as bound
 from store_costs() as s left join shared_files() as b using (file)
-where s.latency > 0 and (b.file is null or s.learnt = 'sizes') and (s.kind = 'read' or s.file not in (from account_silent()));
+where s.latency > 0 and (b.file is null or s.learnt in ('sizes', 'page')) and (s.kind = 'read' or s.file not in (from account_silent()));
 
 -- What accesses cost in this run, of each mount and direction where it shows what a byte costs: what other runs of the site may go by.
 -- Columns: file_system, mount, kind, per_byte, request (seconds; null: not shown).
@@ -215,7 +216,7 @@ from byte left join request using (file_system, mount, kind);
 -- What an access costs when nobody is in its way, of each file and direction: seconds of a request beyond its bytes (`request`), and of a
 -- byte, with the ends of the interval (`per_byte`; `served`: by one server, for all processes together). `learnt`: `run`: a byte's
 -- from large accesses of this run, as far as the catalog's store allows; `site`: from other runs on this mount (site_references()), as
--- far as the store allows; `catalog`: from the store alone.
+-- far as the store allows; `catalog`: from the store alone. `of_network`: others may be at the store.
 create or replace macro account_references() as table
 with of_file as (
 	select p.file, p.directory, f.file_system, f.mount from places() as p join files as f using (file)
@@ -242,6 +243,7 @@ select
 	coalesce(1 / sqrt(s.server_rate_low * s.server_rate_high), 0) as served,
 	coalesce(1 / s.server_rate_high, 0) as served_low,
 	coalesce(1 / s.server_rate_low, 0) as served_high,
+	s.kind = 'network' as of_network,
 	case when large.per_byte is not null then 'run' when site.per_byte is not null then 'site' else 'catalog' end as learnt
 from store as s left join account_bytes() as large on large.directory = s.directory and large.kind = s.direction
 	left join account_requests() as small on small.file = s.file and small.kind = s.direction
@@ -304,7 +306,9 @@ priced as (
 		least(1, case when coalesce(a.bytes, 0) > 0 then a.bytes / nullif(m.bytes, 0) when s.own or s.enclosing_layer is null then 1 else 0 end) as needed,
 		-- A write that is a sync would go to memory without it: all beyond its bytes is the sync's.
 		if(s.way = 'write' and s.file in (from synced_by_open()), 0, r.request) as request,
-		r.per_byte, s.file in (from shared_files()) as shared, s.file in (from account_silent()) as synced
+		r.per_byte, s.file in (from account_silent()) as synced,
+		-- Of a network's file system others' quicker accesses to the directory say what one costs alone: a slow server, other jobs are in the rest.
+		s.file in (from shared_files()) or r.of_network and r.learnt = 'run' and (select count(*) > 1 from processes) as contended
 	from storage as s left join asked as a using (file, way) left join moved as m using (file, way) left join made as t using (process, kind, file)
 		left join account_references() as r on r.file = s.file and r.kind = s.way
 ),
@@ -341,7 +345,7 @@ cells as (
 		process, layer, op, kind, file, enclosing_layer, enclosing,
 		unnest([
 			'transfer', 'needless', 'requests', 'library',
-			case when synced and way = 'write' then 'sync' when shared then 'contention' else 'unexplained' end
+			case when synced and way = 'write' then 'sync' when contended then 'contention' else 'unexplained' end
 		]) as cause,
 		unnest([transfer, needless, requests, inside, others]) as seconds
 	from parts
@@ -522,3 +526,26 @@ select process, 'faults' as cause, 'posix' as layer, 'mmap' as op, 'map' as kind
 	sum(waited)::double as time
 from kernel_faults()
 group by process, file;
+
+-- The account over time: how much of each cause's time lies in each bin of the run, of all processes together. Reads and writes are where table
+-- `heat` has them, also those that were only counted; other calls are where they began. Columns: time (when a bin begins, ns; null: when is not
+-- known), cause, spent (ns).
+create or replace macro account_over_time() as table
+with width as (
+	select coalesce((select max(stop - start) from heat), (select greatest(1, duration // 100) from runs)) as bin
+),
+moment as (
+	select process, layer, operation as kind, start // bin * bin as time, sum(heat.time)::double as spent from heat, width group by all
+	union all
+	select process, layer, kind, start // bin * bin, sum(duration) from calls, width where kind not in ('read', 'write') group by all
+),
+part as (
+	select process, layer, kind, time, spent / nullif(sum(spent) over (partition by process, layer, kind), 0) as part from moment
+),
+cells as (
+	select process, layer, kind, cause, sum(time) as spent from account() group by all
+)
+select p.time, c.cause, sum(c.spent * coalesce(p.part, 1)) as spent
+from cells as c left join (from part where part > 0) as p using (process, layer, kind)
+group by all
+order by p.time, c.cause;

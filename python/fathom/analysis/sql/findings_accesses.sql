@@ -147,6 +147,10 @@ where kind in ('read', 'write') and layer = 'stdio' and recorded = 0 and bytes >
 	and not is_formatted(op)
 group by process, kind, file;
 
+-- Files that were only opened past the page cache (O_DIRECT).
+create or replace macro direct_files() as table
+select file from objects where class = 'descriptor' and file is not null group by file having bool_and(flags & 16384 <> 0);
+
 -- What an access of the store costs, learnt from this run's own calls: of each file, for reads and for writes,
 --
 --	seconds of an access = latency + bytes * per_byte
@@ -157,11 +161,12 @@ group by process, kind, file;
 --	            line no steeper than `page` allows: a steeper one is a few of rare sizes that lost their processor
 --	direction   only one size there; the cost of a byte as in the other direction, the rest is latency
 --	system      the file system's other directories; where they were twice as quick and more, only if nothing below holds
---	page        only sizes below 4,096 bytes: the kernel moves whole pages, so the bytes cost at most what a page's take;
---	            the latency is then a lower bound
+--	page        only sizes below 4,096 bytes: the kernel moves whole pages, so the bytes cost at most what a page's take, and at most
+--	            what they do at the slowest rate of such a file system; the latency is then a lower bound
 --	rate        only one size there, of 16 accesses and more, and it takes eight times as long and more than its bytes do at the slowest rate
 --	            of such a file system (stores()): a volume may be throttled, though hardly so. And twice as long as with that rate shared
---	            by all processes there; what is beyond is latency
+--	            by all processes there; what is beyond is latency. Small ones past the page cache (O_DIRECT) go to the device one by
+--	            one: what takes twice as long as at the usual rate is mostly latency
 -- Null where nothing of that is there. Time in which ranks waited for one another at the store is part of it: that is what an
 -- access costs under this run's load. Columns: file, kind, latency (seconds), per_byte (seconds), half (bytes at
 -- which both weigh the same: smaller ones are mostly latency; null: larger ones took no longer), learnt.
@@ -224,10 +229,7 @@ known as (
 			when other.latency is not null then {
 				'latency': greatest(0, here.mean_time - here.mean_size * other.per_byte), 'per_byte': other.per_byte, 'learnt': 'direction'
 			}
-		end as of_directory,
-		case when here.mean_size < 4096 then {
-			'latency': here.mean_time * (1 - here.mean_size / 4096), 'per_byte': here.mean_time / 4096, 'learnt': 'page'
-		} end as of_page
+		end as of_directory
 	from fit as here left join fit as other on not other.whole and here.name = other.name and here.kind <> other.kind
 	where not here.whole
 ),
@@ -236,10 +238,14 @@ type as (
 ),
 -- What a byte costs at most: at the slowest rate of such a file system, shared by all processes that are at it; and at least: no byte is free.
 slowest as (
-	select f.file, s.direction as kind, d.processes, d.processes / s.rate_low as per_byte, 1 / s.rate_high as at_least
+	select
+		f.file, s.direction as kind, d.processes, d.direct, d.processes / s.rate_low as per_byte, 1 / s.rate_high as at_least,
+		d.processes / sqrt(s.rate_low * s.rate_high) as usual
 	from files as f join type as t on t.file_system is not distinct from f.file_system join stores() as s using (store)
 		join places() as p on p.file = f.file join (
-			select p.directory, a.kind, count(distinct a.process) as processes from accesses() as a join places() as p using (file) group by all
+			select p.directory, a.kind, count(distinct a.process) as processes, bool_and(a.file in (from direct_files())) as direct
+			from accesses() as a join places() as p using (file)
+			group by all
 		) as d on d.directory = p.directory and d.kind = s.direction
 ),
 cost as (
@@ -249,7 +255,13 @@ cost as (
 		coalesce(
 			of_directory,
 			case when k.mean_time <= 2 * (fit.latency + k.mean_size * fit.per_byte) then of_system end,
-			of_page,
+			case when k.mean_size < 4096 then {
+				'latency': k.mean_time - k.mean_size * least(k.mean_time / 4096, coalesce(s.per_byte, k.mean_time / 4096)),
+				'per_byte': least(k.mean_time / 4096, coalesce(s.per_byte, k.mean_time / 4096)), 'learnt': 'page'
+			} end,
+			case when k.n >= 16 and s.direct and k.mean_size <= 16384 and k.mean_time >= 2 * k.mean_size * s.usual then {
+				'latency': k.mean_time - k.mean_size * s.usual, 'per_byte': s.usual, 'learnt': 'rate'
+			} end,
 			case when k.n >= 16 and k.mean_time >= greatest(8 / s.processes, 2) * k.mean_size * s.per_byte then {
 				'latency': k.mean_time - k.mean_size * s.per_byte, 'per_byte': s.per_byte, 'learnt': 'rate'
 			} end,
@@ -296,10 +308,16 @@ create or replace macro large_piece(half) as
 -- file), least (accesses that are left when those of one file are joined: each pass over it takes one for each piece), worst (`calls.id` of the
 -- longest), longest, fitted (the costs are told by sizes).
 create or replace macro small_accesses() as table
-with small as (
+with type as (
+	select file_system, store_of(file_system) as store from (select distinct file_system from files)
+),
+small as (
 	select
-		p.place as path, a.*, s.latency, s.per_byte, s.learnt = 'sizes' as fitted, large_piece(s.half) as piece
-	from accesses() as a join store_costs() as s using (file, kind) join places() as p using (file)
+		p.place as path, a.*, s.latency, s.per_byte, s.learnt = 'sizes' as fitted,
+		-- A server's piece of the file is one request.
+		least(16777216, greatest(large_piece(s.half), if(p.striped, p.block, coalesce(t.stripe_bytes, 0)))) as piece
+	from accesses() as a join store_costs() as s using (file, kind) join places() as p using (file) join files as f using (file)
+		join type on type.file_system is not distinct from f.file_system join stores() as t on t.store = type.store and t.direction = a.kind
 	where a.own and a.layer = 'posix' and coalesce(a.place, 'on') <> 'back' and a.bytes / a.n < coalesce(s.half, 65536)
 )
 select

@@ -17,6 +17,7 @@ from fathom.interop.imports.counted import (
     communication,
     countings,
     ops_of,
+    with_syncs,
 )
 from fathom.interop.imports.darshan_log import IN_A_FILE, IN_DAOS, TRACES, Log, Routed, Segments
 from fathom.interop.imports.details import deviations, of_daos, selected
@@ -256,8 +257,12 @@ class Telling:
     def count(self, module: Module, record: Record) -> None:
         """What a record counts and no row tells."""
         about, place = self.thing(module, record), self.places(module, record)[0]
-        for counting in countings(module, record, self.lasted):
+        every = list(countings(module, record, self.lasted))
+        synced = self.synced(every, record)
+        for counting in every:
             left = self.left(counting, record)
+            if counting.op == synced[0]:
+                left = with_syncs(left, synced[1])
             for rank, part in self.parts(place, counting.op, record.rank, left):
                 inside = self.enclosing.of(place, counting.op, rank)
                 self.lines.counter(rank, counting.op, about, inside, part)
@@ -288,6 +293,13 @@ class Telling:
         calls = max(0, total.calls - self.rows[key])
         moved, time = max(0, total.bytes - self.bytes[key]), max(0, total.time - self.time[key])
         return Total(calls, moved, time, min(total.longest, time), total.first, total.last)
+
+    def synced(self, every: list[Counting], record: Record) -> tuple[Op | None, int]:
+        """The op that syncs, and its ns: Darshan has them in those of writes, which here all have rows."""
+        syncs = [one.op for one in every if one.op.kind == "sync" and one.total.time == 0]
+        writes = [self.left(one, record) for one in every if one.op.kind == "write"]
+        rest = sum(left.time for left in writes if not left.calls)
+        return (syncs[0], rest) if syncs and rest else (None, 0)
 
     def heat(self) -> None:
         """When data moved, of modules without rows; the time of a rank's reads, or writes, as their bytes."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fathom.analysis.account import CAUSES, REFERENCES, Bar, Share, bar
+from fathom.analysis.account import CAUSES, REFERENCES, Bar, Share, bar, prepare
 from fathom.analysis.selection import Selection
 from fathom.pages.account import kernel_words, who
 from fathom.run.background import in_background
@@ -138,3 +138,19 @@ def take(view: View) -> Stoppable:
 def account(view: View, _: Selection) -> dict[str, Any]:
     """The seconds of the program's own I/O calls, each with its cause; of the whole run, whatever is selected."""
     return _once(view).answer
+
+
+@answer("account_over_time")
+def account_over_time(view: View, _: Selection) -> dict[str, Any]:
+    """When each cause took its seconds, of all processes together; of the whole run, whatever is selected."""
+    sql = "select time, cause, spent::bigint as spent from account_over_time()"
+
+    def asked() -> Table:
+        run = Stoppable(view)
+        prepare(run, sql)
+        rows = table.of(run.sql(sql), sql, {"time": "ns", "cause": "text", "spent": "ns"})
+        run.release()
+        return rows
+
+    rows: Table = view.once("account over time", lambda: in_background(asked), view.stop.check)
+    return {"table": rows}

@@ -1,16 +1,18 @@
 /** What the page begins with: where the run's time went, by cause. */
 import type { JSX } from "preact";
 import { useCallback, useMemo, useRef, useState } from "preact/hooks";
-import { palette } from "../../draw/theme";
+import { causeColour, palette, type Palette } from "../../draw/theme";
 import { time } from "../../draw/units";
 import type { Paint } from "../../parts/export";
 import { Figure } from "../../parts/figure";
 import { Empty, Shown } from "../../parts/notice";
-import type { AccountAnswer, AccountShare } from "../../source";
+import { Series } from "../../parts/series";
+import { DataTable } from "../../parts/table";
+import type { AccountAnswer, AccountShare, OverTimeAnswer, Table } from "../../source";
 import { useAnswer } from "../../state/answers";
 import { scope } from "../../state/state";
 import { SPLIT_HEIGHT, paintMarked, paintSplit, paintSwatch, partAt, type SplitBar } from "./paint";
-import { NOT_IO, OTHERS, meaning, ofRun, scale, told } from "./query";
+import { NOT_IO, OTHERS, meaning, ofRun, overTime, scale, told } from "./query";
 
 export function Account(): JSX.Element {
 	const { run } = scope.value;
@@ -83,6 +85,7 @@ function Legend({ account, drawn, pointed, point }: { account: AccountAnswer; dr
 				<summary>What the causes are</summary>
 				<Causes account={account} drawn={drawn} causes={causes} />
 			</details>
+			<OverTime />
 		</>
 	);
 }
@@ -120,6 +123,34 @@ function Causes({ account, drawn, causes }: { account: AccountAnswer; drawn: Acc
 				</tbody>
 			</table>
 		</div>
+	);
+}
+
+/** When each cause took its seconds; asked for when somebody unfolds it. */
+function OverTime(): JSX.Element {
+	const [open, setOpen] = useState(false);
+	return (
+		<details class="behind" onToggle={(event) => setOpen(event.currentTarget.open)}>
+			<summary>When</summary>
+			{open && <Causing />}
+		</details>
+	);
+}
+
+function Causing(): JSX.Element {
+	const { run } = scope.value;
+	const answer = useAnswer<OverTimeAnswer>("account_over_time", { run });
+	return <Shown answer={answer}>{({ table }) => <CausesOverTime table={table} />}</Shown>;
+}
+
+function CausesOverTime({ table }: { table: Table }): JSX.Element {
+	const series = useMemo(() => overTime(table), [table]);
+	const lines = useMemo(() => series.causes.map(({ cause, processes }) => ({ name: cause, colour: (colours: Palette) => causeColour(colours, cause), values: processes })), [series]);
+	return (
+		<>
+			{lines.length > 0 && <Series times={series.times} lines={lines} unit="processes" height={150} label={`How many processes are in calls, by cause: ${series.causes.map((one) => one.cause).join(", ")}`} />}
+			<DataTable table={table} caption="Causes over time" name="account_over_time" what="bins" />
+		</>
 	);
 }
 

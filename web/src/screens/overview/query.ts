@@ -95,6 +95,38 @@ export function rates(table: Table): Rates {
 	return series;
 }
 
+export interface CauseOverTime {
+	cause: string;
+	/** How many processes are in it, on average of each bin. */
+	processes: number[];
+}
+
+/** Lines that a picture has room for. */
+const LINES = 5;
+
+/** The causes with most time, as series over the bins of the run; what has no time is in the table only. */
+export function overTime(table: Table): { times: number[]; causes: CauseOverTime[] } {
+	const [time, cause, spent] = ["time", "cause", "spent"].map((name) => column(table, name)) as [number, number, number];
+	const rows = table.rows.filter((row) => row[time] !== null);
+	const starts = [...new Set(rows.map((row) => Number(row[time])))].sort((a, b) => a - b);
+	const [least, most] = [starts[0] ?? 0, starts.at(-1) ?? 0];
+	const width = Math.min(...starts.slice(1).map((start, at) => start - (starts[at] ?? 0)), 1e9);
+	const bins = starts.length ? Math.round((most - least) / width) + 1 : 0;
+	const every = new Map<string, number[]>();
+	for (const row of rows) {
+		const name = String(row[cause]);
+		const line = every.get(name) ?? new Array<number>(bins).fill(0);
+		line[Math.round((Number(row[time]) - least) / width)] = Number(row[spent]) / width;
+		every.set(name, line);
+	}
+	const sum = (line: number[]): number => line.reduce((a, b) => a + b, 0);
+	const causes = [...every].sort(([, a], [, b]) => sum(b) - sum(a)).slice(0, LINES);
+	return {
+		times: Array.from({ length: bins }, (_, at) => (least + at * width) / 1e9),
+		causes: causes.map(([name, processes]) => ({ cause: name, processes })),
+	};
+}
+
 const NO_FILE_IO = ["server", "fathom", "threads", "mpi"];
 
 /** The layer whose bytes are nearest to the disk: what the system really moved. */

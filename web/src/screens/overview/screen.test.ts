@@ -3,7 +3,7 @@ import { SvgInk } from "../../draw/ink";
 import { contrast, palettes } from "../../draw/theme";
 import type { AccountAnswer, Finding, Run, Table } from "../../source";
 import { barsHeight, edges, paintBars, paintMarked, paintSplit, partAt, SPLIT_HEIGHT, type SplitBar } from "./paint";
-import { known, lowest, meaning, nothingFound, NOT_IO, opens, OTHERS, ranked, rates, told, won } from "./query";
+import { known, lowest, meaning, nothingFound, NOT_IO, opens, OTHERS, overTime, ranked, rates, told, won } from "./query";
 
 const rate: Table = {
 	columns: [
@@ -189,4 +189,31 @@ test("the part that is pointed at is framed in every bar, and told above its own
 test("what a finding wins is one value and an interval; a danger wins no time", () => {
 	expect(won({ ...finding("a", 5), between: [2, 9] })).toEqual({ best: "5 s", range: "2 s to 9 s" });
 	expect(won({ ...finding("a", null), level: "danger" })).toEqual({ best: "danger", range: null });
+});
+
+test("causes over time are processes of each bin, those with most time first", () => {
+	const table: Table = {
+		columns: [
+			{ name: "time", unit: "ns" },
+			{ name: "cause", unit: "text" },
+			{ name: "spent", unit: "ns" },
+		],
+		rows: [
+			[null, "names", 5e9],
+			[0, "sync", 1e9],
+			[0, "transfer", 4e9],
+			[2e9, "transfer", 2e9],
+			[1e9, "sync", 1e9],
+		],
+		total: 5,
+		sql: "",
+		note: null,
+	};
+	expect(overTime(table)).toEqual({
+		times: [0, 1, 2],
+		causes: [
+			{ cause: "transfer", processes: [4, 0, 2] },
+			{ cause: "sync", processes: [1, 1, 0] },
+		],
+	});
 });
