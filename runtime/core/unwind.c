@@ -17,7 +17,7 @@
 #include "core/text.h"
 
 /* Registers by their place here; their DWARF numbers follow. */
-enum { SP, RA, FP, KEPT };
+enum { SP, RA, FP, SAVED };
 #if defined(__x86_64__)
 static const uint8_t numbers[] = {7, 16, 6, 3, 12, 13, 14, 15};
 #elif defined(__aarch64__)

@@ -307,7 +307,7 @@ fn number_sites(run: &Run, merged: &mut Merged) -> Result<(), PackError> {
 		let definitions = &state.survey.definitions;
 		let mut numbers: Vec<u32> = definitions.sites.keys().copied().collect();
 		numbers.sort_unstable();
-		let told = |number| {
+		let site_of = |number| {
 			let site = definitions.sites.get(&number)?;
 			if site.module == 0
 				&& let Some(script) = generated.get(&site.offset)
@@ -328,7 +328,7 @@ fn number_sites(run: &Run, merged: &mut Merged) -> Result<(), PackError> {
 			Some((key, site.caller))
 		};
 		for number in numbers {
-			if let Some(site) = merged.sites.number(number, told) {
+			if let Some(site) = merged.sites.number(number, site_of) {
 				state.sites.push((number, site));
 			}
 		}

@@ -55,12 +55,12 @@ impl Sites {
 	pub fn number(
 		&mut self,
 		site: u32,
-		told: impl Fn(u32) -> Option<(SiteKey, u32)>,
+		site_of: impl Fn(u32) -> Option<(SiteKey, u32)>,
 	) -> Option<u32> {
 		let mut chain = Vec::new();
 		let mut at = site;
 		while chain.len() < MOST_CALLERS
-			&& let Some((key, caller)) = told(at)
+			&& let Some((key, caller)) = site_of(at)
 		{
 			chain.push(key);
 			at = caller;

@@ -423,7 +423,7 @@ impl<'s> Pass<'s> {
 	}
 
 	/// What a mark says in place of a call that is not there any more.
-	fn told(&mut self, mark: &Mark<'_>) {
+	fn name_change(&mut self, mark: &Mark<'_>) {
 		let object = mark.value as u32;
 		if mark.kind == REMOVED.as_bytes() {
 			self.removed(object);
@@ -610,7 +610,7 @@ impl Visitor for Pass<'_> {
 		match record {
 			Record::Counter(counter) => self.counted(counter),
 			Record::Link(link) => self.completed(link),
-			Record::Mark(mark) => self.told(mark),
+			Record::Mark(mark) => self.name_change(mark),
 			Record::Text(text) => {
 				let name = String::from_utf8_lossy(text.name);
 				if name == "to" {

@@ -70,8 +70,9 @@ pub fn thin(path: &Path, triggers: &Triggers, options: &Thin) -> Result<Vec<Deci
 	let recovered = bring_in(path, options.ring.as_deref())?;
 	let mut run = Run::open(path)?;
 	if options.this_node {
-		let here = this_node(path)?;
-		run.images.retain(|image| image.files.iter().all(|file| file.path.starts_with(&here)));
+		let node_folder = this_node(path)?;
+		run.images
+			.retain(|image| image.files.iter().all(|file| file.path.starts_with(&node_folder)));
 	}
 	threads(0)?.install(|| {
 		let plan = Plan::new(&run, &recovered, 1, 0);

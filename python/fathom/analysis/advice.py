@@ -24,14 +24,14 @@ def conditions(text: str) -> Iterator[str]:
 def fitting(text: str, used: frozenset[str]) -> str:
     """The parts whose condition holds. Those side by side are a list, unless they bring their own comma."""
 
-    def said(match: re.Match[str]) -> str:
+    def joined(match: re.Match[str]) -> str:
         parts = [part[2] for part in re.finditer(PART, match[0]) if used & {*part[1].split("|")}]
         return "".join(
             f"; {part}" if number and re.match(r"\w|\{", part) else part
             for number, part in enumerate(parts)
         )
 
-    return re.sub(PARTS, said, text)
+    return re.sub(PARTS, joined, text)
 
 
 def advice(text: str, used: frozenset[str], language: str) -> str:

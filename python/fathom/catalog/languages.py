@@ -30,7 +30,7 @@ def spoken(text: str, language: str) -> str:
     known = names(language)
     if not known:
         return text
-    return _anywhere(language).sub(lambda found: known[found[0]], text)
+    return _anywhere(language).sub(lambda match: known[match[0]], text)
 
 
 def is_nameless(function: str | None) -> bool:

@@ -151,7 +151,7 @@ class View:
 
     def sql(self, text: str, **values: Any) -> pa.Table:
         """Rows of one reading statement. Errors: UsageError, OverLimit, or why it was stopped."""
-        return self._asked(text, lambda: database.ask(self.cursor, text, values or None))
+        return self._watched(text, lambda: database.ask(self.cursor, text, values or None))
 
     def confined(self, statement: str, rows: int) -> tuple[pa.Table, int]:
         """The first rows of a statement that a user wrote, and how many there are. Errors: as `sql`."""
@@ -171,14 +171,14 @@ class View:
 
     def rows(self, text: str) -> list[dict[str, Any]]:
         """Rows of one statement, each by its columns' names."""
-        return self._asked(text, lambda: database.rows(self.cursor, text))
+        return self._watched(text, lambda: database.rows(self.cursor, text))
 
     def _know(self, text: str) -> None:
         """Works out once what a statement and others stand on."""
         for name in known.wanted(text):
             self.once(("known", name), partial(known.make, self.cursor, name))
 
-    def _asked(self, text: str, ask: Callable[[], T]) -> T:
+    def _watched(self, text: str, ask: Callable[[], T]) -> T:
         self.stop.check()
         try:
             self._know(text)
