@@ -11,15 +11,11 @@ use fathom_stream::{
 use serde::{Deserialize, Serialize};
 
 use crate::counters::Direction;
-use crate::define::{self, Definitions, Target};
+use crate::define::{self, Definitions, REMOVED, RENAMED, Target};
 use crate::error::PackError;
 use crate::image::{Loaded, StreamChunks};
 use crate::run::Image;
 use crate::walk::{Row, State, Visitor, Walker};
-
-/// Kinds of marks that say of files what calls said that are not there any more: `FROM\0TO` and the object, or the object.
-pub const RENAMED: &str = "renamed";
-pub const REMOVED: &str = "removed";
 
 #[derive(Debug, Serialize, Deserialize)]
 pub struct StreamSurvey {

@@ -6,7 +6,7 @@ use super::Tables;
 use crate::define::ObjectDef;
 use crate::error::PackError;
 use crate::files::class_name;
-use crate::merge::ImageState;
+use crate::merged::ImageState;
 use crate::output::Table;
 use crate::sites::{Frames, Modules};
 
