@@ -222,15 +222,8 @@ fn number_sites(run: &Run, merged: &mut Merged) -> Result<(), PackError> {
 				return Some((key, site.caller));
 			}
 			let module = definitions.modules.get(&site.module);
-			let path = module.map_or_else(String::new, |module| module.path.clone());
-			let key = SiteKey {
-				module: if path == "/proc/self/exe" { exe.clone() } else { path },
-				build_id: module.map_or_else(Vec::new, |module| module.build_id.clone()),
-				offset: site.offset,
-				entry: site.entry.clone(),
-				script: site.script.clone(),
-				caller: None,
-			};
+			let module = module.map_or(("", &[][..]), |module| (&module.path, &module.build_id));
+			let key = SiteKey::of(module, &exe, site.offset, &site.entry, &site.script);
 			Some((key, site.caller))
 		};
 		for number in numbers {

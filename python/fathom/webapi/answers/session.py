@@ -61,20 +61,20 @@ class Stop:
     def __init__(self) -> None:
         """Goes on."""
         self.why: FathomError | None = None
-        self._cursors: list[Interruptible] = []
+        self._running: list[Interruptible] = []
 
     def watch(self, cursor: Interruptible) -> None:
         """One more that is to be interrupted."""
-        self._cursors.append(cursor)
+        self._running.append(cursor)
 
     def leave(self, cursor: Interruptible) -> None:
         """One that has done its work for this request."""
-        self._cursors.remove(cursor)
+        self._running.remove(cursor)
 
     def now(self, why: FathomError) -> None:
         """Interrupts the statement that runs; the next raises the first `why` that was given."""
         self.why = self.why or why
-        for cursor in list(self._cursors):
+        for cursor in list(self._running):
             with contextlib.suppress(duckdb.ConnectionException):  # closed: it has done its work
                 cursor.interrupt()
 
