@@ -1,5 +1,5 @@
--- The program's own I/O calls that a query of `fathom query` is about, and their numbers. Of all: lane is `rank` where there is MPI, else `process`;
--- which is a condition on rows `o` of own_calls(), whose has_regions and has_talk they take. Times in ns.
+-- The program's own I/O calls that a query of `fathom query` is about, and their numbers. Times in ns. lane is `rank` where there is MPI, else
+-- `process`. The condition which is about rows `o` of own_calls().
 
 -- The own calls that a query is about; `who` made them: a rank or a process.
 create or replace macro latency_units(lane, which, has_regions, has_talk) as table
