@@ -12,7 +12,7 @@ from typing import Any
 
 from fathom.errors import UsageError
 from fathom.tune.search.ledger import Step, Trial
-from fathom.tune.search.objective import asked_for
+from fathom.tune.search.objective import objective_of
 from fathom.tune.search.options import Options
 from fathom.tune.search.plan import EXPERT, Plan
 from fathom.tune.search.samplers import SAMPLERS
@@ -79,7 +79,7 @@ class Grid:
     def plan(self, options: Options) -> Plan:
         """As `fathom tune` has it: the program as it is, rules, findings, the sampler; random search without rules."""
         rules = [] if options.sampler == RANDOM else Recorded(self.kernel).first()
-        return Plan(options, asked_for(options.objective, False), self.kernel.space, rules)
+        return Plan(options, objective_of(options.objective, False), self.kernel.space, rules)
 
     def trial(self, step: Step, number: int) -> Trial:
         """Its run, looked up: what was measured is not measured again."""

@@ -36,7 +36,7 @@ def concluded(
 
 def assert_nothing_else_is_possible(run: Run) -> None:
     """A rule whose condition is false finds nothing."""
-    asked = findings.Asked(run)
+    asked = findings.Questions(run)
     rules = [rule for rule in map(findings.read, findings.catalog()) if rule.when]
     possible = asked.possible(rules, {})
     for rule in (rule for rule in rules if rule.when not in possible):

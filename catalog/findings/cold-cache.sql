@@ -27,7 +27,7 @@ process as (
 	group by process
 ),
 -- What the kernel said of each read, where it was asked.
-told as (
+kernel_reads as (
 	select
 		-- What was read ahead for a call is read by a later one.
 		process, least(sum(bytes), sum(if(missed = 0 and origin = 'device', bytes, missed + ahead)))::hugeint as storage,
@@ -43,7 +43,7 @@ select
 	p.path, p.size, coalesce(t.storage, p.counted) as storage, p.seconds, t.waited, p.calls, p.cell_files, 'read' as cell_way,
 	if(t.storage is null, 0.3, 0.6) as sure,
 	least(coalesce(t.waited, p.seconds * p.counted::double / p.size::double), greatest(0, p.lasted - i.busy)) as lost
-from process as p join io as i using (process) left join told as t using (process)
+from process as p join io as i using (process) left join kernel_reads as t using (process)
 where coalesce(t.storage, p.counted) >= 0.5 * p.size
 order by lost desc
 limit 1

@@ -39,18 +39,18 @@ meeting as (
 	-- Where ranks are in different calls, those that are more.
 	qualify row_number() over (partition by coalesce(a.collective::varchar, which) order by len(waiting) desc, which) = 1
 ),
-came as (
+arrived as (
 	select m.which, c.process from calls as c join meeting as m using (collective, layer, op)
 	union all
 	-- Where nothing joins them: who made as many.
 	select which, process
 	from (
-		select m.which, c.process, bool_or(list_contains(m.waiting, c.rank)) as waits, count(*) as made
+		select m.which, c.process, bool_or(list_contains(m.waiting, c.rank)) as waits, count(*) as n
 		from calls as c join meeting as m using (file, layer, op)
 		where m.collective is null
 		group by m.which, c.process
 	)
-	qualify made >= min(made) filter (waits) over (partition by which)
+	qualify n >= min(n) filter (waits) over (partition by which)
 ),
 -- All ranks that have the file open together; of an open, all of the job.
 member as (
@@ -69,7 +69,7 @@ member as (
 absent as materialized (
 	select b.*, m.stop
 	from member as b join meeting as m using (which)
-	where not list_contains(m.waiting, b.rank) and (m.which, b.process) not in (from came)
+	where not list_contains(m.waiting, b.rank) and (m.which, b.process) not in (from arrived)
 ),
 -- Where each of them was last: in a call, or after one, of its first thread; what MPI's end does to a rank that is asked to end comes after.
 latest as (

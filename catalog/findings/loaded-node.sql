@@ -94,7 +94,7 @@ of_process as (
 	where s.loaded
 	group by all
 ),
-found as (
+slower as (
 	select
 		node, what, sum(n)::hugeint as n, sum(seconds) / sum(expected) as times, max(seconds - expected) as lost,
 		arg_max(seconds, seconds - expected) as seconds, arg_max(expected, seconds - expected) as expected,
@@ -112,5 +112,5 @@ select
 		when 'the network was busy' then 'see what else goes through it: messages of this job while it reads or writes, other jobs; let them not fall together'
 		else 'see who else uses this disk; let I/O of other jobs, or syncs of this one, not fall together'
 	end as mend
-from found as f left join nodes as h using (node)
+from slower as f left join nodes as h using (node)
 where times >= 2 and lost > greatest(0.01, (select duration / 1e11 from runs))

@@ -40,7 +40,7 @@ accesses as (
 library as (
 	select file, process, sum(time) / 1e9 as seconds from account() where cause = 'names' and layer = 'hdf5' and file is not null group by file, process
 ),
-made as (
+names_calls as (
 	select
 		file, process, sum(calls - errors) filter (kind in ('open', 'close', 'meta')) as n,
 		coalesce(sum(time) filter (kind in ('read', 'write')), 0) / 1e9 as data, max(longest) filter (kind in ('open', 'close', 'meta')) / 1e9 as longest
@@ -60,7 +60,7 @@ process as (
 				greatest(0, names - coalesce(m.longest, 0)) * (1 - least(1, 10 * coalesce(o.opens, 1) / nullif(calls_made, 0))),
 				0
 			) as lost
-	from made as m left join library as l using (file, process) full join accesses as a using (file, process)
+	from names_calls as m left join library as l using (file, process) full join accesses as a using (file, process)
 		left join opened as o using (file, process)
 )
 select

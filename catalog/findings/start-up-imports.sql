@@ -32,7 +32,7 @@ each as (
 slowest as (
 	from each qualify row_number() over (partition by mount order by seconds desc, chain) = 1
 ),
-near as (
+local_store as (
 	select max(cached_high) as request from stores() where kind = 'local' and direction = 'read'
 )
 select
@@ -50,5 +50,5 @@ select
 	[]::ubigint[] as calls,
 	seconds - n * request as lost,
 	true as in_turn
-from slowest, near
+from slowest, local_store
 where seconds - n * request > 0.02 * (select duration / 1e9 from runs)

@@ -46,7 +46,7 @@ of_group as (
 met as (
 	select file, max(seconds) as seconds, arg_max(calls, seconds) as calls from of_group group by file
 ),
-found as (
+switched as (
 	select
 		p.place as path, v.*, d.n as data, m.seconds as met, coalesce(m.seconds, v.least) * (1 - v.opens / v.n) as lost,
 		coalesce(m.calls, []) as calls
@@ -64,6 +64,6 @@ select
 	flatten(max_by(calls, lost, 2)) as calls,
 	sum(lost) as lost,
 	if(sum(met) is null, sum(most * (1 - opens / n)), null) as high
-from found
+from switched
 group by path
 having sum(lost) > 0

@@ -67,7 +67,7 @@ void call_resume(struct call *k, struct fathom_fwd *c, struct fathom_fwd_hints *
 	*k = (struct call){.client = c, .hints = hints ? hints : &k->none, .request = r};
 	k->errno_before = errno;
 	k->hints->error.code = 0;
-	k->hints->found = 0;
+	k->hints->by_path = 0;
 	engine_lock(c);
 }
 
@@ -253,7 +253,7 @@ int call_wait(struct call *k)
 		return k->code;
 	if (error)
 		return no_answer(k, error);
-	k->hints->found = r->has_paths && holds(r->head.op);
+	k->hints->by_path = r->has_paths && holds(r->head.op);
 	k->r = (struct reader){.at = r->reply, .end = r->reply + r->reply_head.body};
 	return r->reply_head.status ? server_failed(k) : 0;
 }

@@ -128,7 +128,7 @@ static uint64_t take_read(struct call *k)
 {
 	struct fathom_fwd_request *r = k->request;
 	uint32_t n = get_count(&k->r, FWD_LIMIT_EXTENTS, 8);
-	uint64_t few[4], *got = n > 4 ? calloc(n, sizeof(*got)) : few, sum = 0, here;
+	uint64_t few[4], *got = n > 4 ? calloc(n, sizeof(*got)) : few, sum = 0, present;
 
 	if (!got || n != r->n) {
 		k->r.bad = true;
@@ -142,8 +142,8 @@ static uint64_t take_read(struct call *k)
 		sum += got[i];
 	}
 	get_hint(&k->r, 0, 0);
-	here = k->r.bad ? 0 : (uint64_t)(k->r.end - k->r.at);
-	if (k->r.bad || (here && r->received) || !take_rest(k, here) || sum != r->received) {
+	present = k->r.bad ? 0 : (uint64_t)(k->r.end - k->r.at);
+	if (k->r.bad || (present && r->received) || !take_rest(k, present) || sum != r->received) {
 		k->r.bad = true;
 		sum = 0;
 	} else {

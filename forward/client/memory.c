@@ -27,17 +27,17 @@ int memory_pieces(const struct memory *m, uint64_t at, uint64_t length, struct i
 	int n = 0;
 
 	for (uint32_t i = 0; i < m->parts && length && n < most; i++) {
-		uint64_t here = m->part[i].iov_len;
+		uint64_t present = m->part[i].iov_len;
 
-		if (at >= here) {
-			at -= here;
+		if (at >= present) {
+			at -= present;
 			continue;
 		}
-		here -= at;
-		if (here > length)
-			here = length;
-		out[n++] = (struct iovec){(char *)m->part[i].iov_base + at, here};
-		length -= here;
+		present -= at;
+		if (present > length)
+			present = length;
+		out[n++] = (struct iovec){(char *)m->part[i].iov_base + at, present};
+		length -= present;
 		at = 0;
 	}
 	return n;

@@ -106,7 +106,7 @@ static void take_message(struct ofi *o, struct ofi_message *m, size_t length)
 		return;
 	}
 	o->credits += get_number(m->bytes, 2);
-	add(length > OFI_HEAD ? &o->came : &o->unposted, m);
+	add(length > OFI_HEAD ? &o->arrived : &o->unposted, m);
 }
 
 static void take_error(struct ofi *o)
@@ -199,7 +199,7 @@ static bool send_message(struct ofi *o, uint32_t length)
 static void settle(struct ofi *o)
 {
 	bool over = o->ended || o->error;
-	bool ready = (o->wants_receive && (o->came.first || over)) ||
+	bool ready = (o->wants_receive && (o->arrived.first || over)) ||
 		     (o->wants_send && (may_send(o, o->credits) || over));
 	uint64_t count = 1;
 
@@ -279,8 +279,8 @@ ssize_t ofi_receive(struct ofi *o, void *to, size_t room)
 	size_t got = 0;
 
 	ofi_progress(o);
-	while (o->came.first && got < room) {
-		struct ofi_message *m = o->came.first;
+	while (o->arrived.first && got < room) {
+		struct ofi_message *m = o->arrived.first;
 		size_t n = m->length - m->taken;
 
 		n = n < room - got ? n : room - got;
@@ -288,7 +288,7 @@ ssize_t ofi_receive(struct ofi *o, void *to, size_t room)
 		m->taken += (uint32_t)n;
 		got += n;
 		if (m->taken == m->length)
-			add(&o->unposted, take(&o->came));
+			add(&o->unposted, take(&o->arrived));
 	}
 	if (o->unposted.first)
 		ofi_progress(o); /* they are posted, and the peer is told */

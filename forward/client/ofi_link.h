@@ -51,7 +51,7 @@ struct ofi {
 	int error;  /* errno; what came before it is received first */
 	uint8_t *memory;
 	struct ofi_message in[OFI_MESSAGES], out[OFI_MESSAGES];
-	struct ofi_queue unposted, came, free;
+	struct ofi_queue unposted, arrived, free;
 	uint32_t credits; /* messages with data that the peer takes */
 	uint32_t owed;    /* that we take and it was not told of */
 	uint32_t room;    /* bytes of a message that it takes */

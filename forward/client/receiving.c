@@ -82,7 +82,7 @@ static const char *take_data(struct fathom_fwd *c, struct fathom_fwd_request *r,
 			     const struct frame *head, const uint8_t *body, size_t have)
 {
 	struct reader in = {.at = body, .end = body + have};
-	uint64_t at = get_u64(&in), here = (uint64_t)(in.end - in.at), length = head->body - 8;
+	uint64_t at = get_u64(&in), present = (uint64_t)(in.end - in.at), length = head->body - 8;
 
 	if (in.bad || r->head.op != FWD_OP_READ)
 		return "data that nobody asked for";
@@ -91,10 +91,10 @@ static const char *take_data(struct fathom_fwd *c, struct fathom_fwd_request *r,
 	if (!r->abandoned) {
 		if (at != r->received || length > r->memory.bytes - at)
 			return "data of a read at another place than where it goes on";
-		memory_put(&r->memory, at, in.at, here);
-		r->received += here;
+		memory_put(&r->memory, at, in.at, present);
+		r->received += present;
 	}
-	c->landing = (struct landing){length > here ? r : NULL, length - here};
+	c->landing = (struct landing){length > present ? r : NULL, length - present};
 	return NULL;
 }
 
@@ -175,7 +175,7 @@ static size_t take_frames(struct fathom_fwd *c)
 }
 
 /* Whether n bytes came; no answer of the transport but -EAGAIN leaves the connection as it is. */
-static bool came(struct fathom_fwd *c, ssize_t n)
+static bool took(struct fathom_fwd *c, ssize_t n)
 {
 	c->broken |= n <= 0 && n != -EAGAIN;
 	return n > 0;
@@ -212,7 +212,7 @@ static bool land(struct fathom_fwd *c)
 	if (place.iov_len > c->landing.left)
 		place.iov_len = c->landing.left;
 	n = c->link.transport->receive(&c->link, place.iov_base, place.iov_len);
-	if (!came(c, n))
+	if (!took(c, n))
 		return false;
 	r->received += r->abandoned ? 0 : (uint64_t)n;
 	c->landing.left -= (uint64_t)n;
@@ -247,7 +247,7 @@ void engine_receive(struct fathom_fwd *c)
 			continue;
 		}
 		n = c->link.transport->receive(&c->link, c->in + c->in_have, room);
-		if (!came(c, n))
+		if (!took(c, n))
 			return;
 		take_bytes(c, (size_t)n);
 		if ((size_t)n < room)

@@ -241,9 +241,9 @@ void do_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t offset, off_t 
 }
 
 /* Every write of this mount to the file reached the level. Whoever asks first hears of an error from the server; all others
- * that had the file open hear of it from us. `told`: it is not told again. */
+ * that had the file open hear of it from us. `reports`: it is not told again. */
 static void commit(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi,
-		   enum fathom_fwd_level level, bool told)
+		   enum fathom_fwd_level level, bool reports)
 {
 	struct ask a;
 	int error, failed;
@@ -254,7 +254,7 @@ static void commit(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi,
 	error = fathom_fwd_commit(mount_point.client, node_handle(a.node), level, NULL, &a.hints);
 	opened_held(&a, fi);
 	error = ask_end(&a, error);
-	failed = opened_error(&a, fi, told);
+	failed = opened_error(&a, fi, reports);
 	fuse_reply_err(req, failed ? failed : error);
 }
 

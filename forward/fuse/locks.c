@@ -92,11 +92,11 @@ void opened_fence(struct ask *a, const struct fuse_file_info *fi)
 
 void opened_held(const struct ask *a, const struct fuse_file_info *fi)
 {
-	if (a->hints.found && opened_of(fi))
+	if (a->hints.by_path && opened_of(fi))
 		atomic_store(&opened_of(fi)->epoch, fathom_fwd_epoch(mount_point.client));
 }
 
-int opened_error(const struct ask *a, const struct fuse_file_info *fi, bool told)
+int opened_error(const struct ask *a, const struct fuse_file_info *fi, bool reports)
 {
 	struct opened *o = opened_of(fi);
 	uint64_t mark = o ? atomic_load(&o->errors) : 0;
@@ -105,7 +105,7 @@ int opened_error(const struct ask *a, const struct fuse_file_info *fi, bool told
 	if (!o)
 		return 0;
 	error = fathom_fwd_error_since(mount_point.client, node_handle(a->node), &mark);
-	if (told)
+	if (reports)
 		atomic_store(&o->errors, mark);
 	return error;
 }

@@ -130,8 +130,8 @@ void opened_fence(struct ask *a, const struct fuse_file_info *fi);
 void opened_held(const struct ask *a, const struct fuse_file_info *fi);
 /* It was opened for writing. */
 bool opened_writes(const struct fuse_file_info *fi);
-/* The file's error that this open file was not told of; `told`: it is not told again. 0: none. */
-int opened_error(const struct ask *a, const struct fuse_file_info *fi, bool told);
+/* The file's error that this open file was not told of; `reports`: it is not told again. 0: none. */
+int opened_error(const struct ask *a, const struct fuse_file_info *fi, bool reports);
 /* The kernel closes it: what it locked as an open file (OFD, flock) is locked no more. */
 void opened_end(fuse_ino_t ino, struct fuse_file_info *fi);
 /* A process has closed it: its locks on the file end. */

@@ -166,7 +166,7 @@ struct fathom_fwd_hints {
 		call_stream; /* the traced call that this serves; 0: the caller's, where Fathom traces it */
 	uint64_t call_seq;
 	uint8_t reached; /* out: level of a write or append */
-	uint8_t found; /* out, of read, write, append, commit: by its path; the file is held now */
+	uint8_t by_path; /* out, of read, write, append, commit: by its path; the file is held now */
 	struct fathom_fwd_error error; /* out, when the call did not return 0 */
 };
 

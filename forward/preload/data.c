@@ -398,21 +398,21 @@ ssize_t forward_readahead(struct file *f, off_t offset, size_t count)
 	return error ? fail(error == EISDIR ? EINVAL : error) : 0;
 }
 
-/* Whoever asks first hears of an error from the server; all others that have the file open hear of it from us. `told`: it
- * is not told again. */
-static int commit(struct file *f, enum fathom_fwd_level level, bool told)
+/* Whoever asks first hears of an error from the server; all others that have the file open hear of it from us. `reports`:
+ * it is not told again. */
+static int commit(struct file *f, enum fathom_fwd_level level, bool reports)
 {
 	struct asking a;
 	int error = file_asking(&a, f), failed;
 	uint64_t mark = atomic_load(&f->errors);
 
-	if (!error && told)
+	if (!error && reports)
 		error = lock_kept(&a, f);
 	if (error)
 		return asking_end(&a, error);
 	error = fathom_fwd_commit(a.client, &f->shared->handle, level, NULL, &a.hints);
 	failed = fathom_fwd_error_since(a.client, &f->shared->handle, &mark);
-	if (told)
+	if (reports)
 		atomic_store(&f->errors, mark);
 	return asking_end(&a, failed ? failed : error);
 }

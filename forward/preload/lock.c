@@ -37,11 +37,11 @@ static int ask(struct file *f, lock_call *call, const struct fathom_fwd_lock *lo
 static bool is_interrupted(const sigset_t *blocked)
 {
 	struct sigaction action;
-	sigset_t came;
+	sigset_t pending;
 
-	sigpending(&came);
+	sigpending(&pending);
 	for (int signal = 1; signal < NSIG; signal++)
-		if (sigismember(&came, signal) == 1 && sigismember(blocked, signal) == 0 &&
+		if (sigismember(&pending, signal) == 1 && sigismember(blocked, signal) == 0 &&
 		    !sigaction(signal, NULL, &action) && action.sa_handler != SIG_IGN &&
 		    action.sa_handler != SIG_DFL && !(action.sa_flags & SA_RESTART))
 			return true;
@@ -181,29 +181,29 @@ static uint64_t session_of(struct file *f, const char *what)
 /* ---- fcntl ---- */
 
 /* What libc's lock is relative to, only we know; a negative length lies before the start. */
-static int from_start(struct file *f, const struct flock *asked, struct fathom_fwd_lock *lock)
+static int from_start(struct file *f, const struct flock *wanted, struct fathom_fwd_lock *lock)
 {
 	struct fathom_fwd_attr attr;
-	off_t start = asked->l_start, length = asked->l_len;
+	off_t start = wanted->l_start, length = wanted->l_len;
 
-	if (asked->l_whence == SEEK_CUR)
+	if (wanted->l_whence == SEEK_CUR)
 		start += f->shared->position;
-	if (asked->l_whence == SEEK_END && attributes(f, &attr))
+	if (wanted->l_whence == SEEK_END && attributes(f, &attr))
 		return -1;
-	if (asked->l_whence == SEEK_END)
+	if (wanted->l_whence == SEEK_END)
 		start += (off_t)attr.size;
 	if (length < 0) {
 		start += length;
 		length = -length;
 	}
-	if (start < 0 || asked->l_whence < SEEK_SET || asked->l_whence > SEEK_END ||
-	    asked->l_type < F_RDLCK || asked->l_type > F_UNLCK) {
+	if (start < 0 || wanted->l_whence < SEEK_SET || wanted->l_whence > SEEK_END ||
+	    wanted->l_type < F_RDLCK || wanted->l_type > F_UNLCK) {
 		errno = EINVAL;
 		return -1;
 	}
 	lock->start = (uint64_t)start;
 	lock->length = (uint64_t)length;
-	lock->mode = flock_mode(asked->l_type);
+	lock->mode = flock_mode(wanted->l_type);
 	return 0;
 }
 
@@ -215,7 +215,7 @@ static bool may_lock(const struct file *f, short type)
 	       access == (type == F_WRLCK ? O_WRONLY : O_RDONLY);
 }
 
-static int find_lock(struct file *f, struct fathom_fwd_lock *lock, struct flock *asked)
+static int find_lock(struct file *f, struct fathom_fwd_lock *lock, struct flock *wanted)
 {
 	struct asking a;
 	int error = file_asking(&a, f);
@@ -224,32 +224,32 @@ static int find_lock(struct file *f, struct fathom_fwd_lock *lock, struct flock 
 		error = fathom_fwd_locked(a.client, &f->shared->handle, lock, &a.hints);
 	if (asking_end(&a, error))
 		return -1;
-	flock_from_lock(asked, lock);
+	flock_from_lock(wanted, lock);
 	return 0;
 }
 
 /* F_SETLK and its kin: of the process, or of the open file (OFD). */
-int lock_range(struct file *f, int cmd, struct flock *asked)
+int lock_range(struct file *f, int cmd, struct flock *wanted)
 {
 	bool of_file = cmd == F_OFD_SETLK || cmd == F_OFD_SETLKW || cmd == F_OFD_GETLK;
 	bool get = cmd == F_GETLK || cmd == F_OFD_GETLK;
 	struct fathom_fwd_lock lock = {.pid = of_file ? (uint32_t)-1 : (uint32_t)getpid(),
 				       .flags = of_file ? 0 : FATHOM_FWD_LOCK_PROCESS};
 
-	if ((of_file && asked->l_pid) || (get && asked->l_type == F_UNLCK)) {
+	if ((of_file && wanted->l_pid) || (get && wanted->l_type == F_UNLCK)) {
 		errno = EINVAL;
 		return -1;
 	}
-	if (!get && !may_lock(f, asked->l_type)) {
+	if (!get && !may_lock(f, wanted->l_type)) {
 		errno = EBADF;
 		return -1;
 	}
-	if (from_start(f, asked, &lock))
+	if (from_start(f, wanted, &lock))
 		return -1;
 	if (of_file && !(lock.session = session_of(f, "a lock (fcntl)")))
 		return -1;
 	if (get)
-		return find_lock(f, &lock, asked);
+		return find_lock(f, &lock, wanted);
 	if (cmd == F_SETLKW || cmd == F_OFD_SETLKW)
 		lock.flags |= FATHOM_FWD_LOCK_WAIT;
 	if (of_file)

@@ -278,7 +278,7 @@ int asking_end(struct asking *a, int error)
 	in_client = false;
 	if (a->client)
 		skin.silent = error == ETIMEDOUT;
-	if (a->hints.found && a->file) {
+	if (a->hints.by_path && a->file) {
 		atomic_store(&a->file->epoch, fathom_fwd_epoch(a->client));
 		atomic_store(&a->file->borrowed, false);
 	}

@@ -213,7 +213,7 @@ void cwd_inherited(int fd);
 
 /* ---- lock.c ---- */
 
-int lock_range(struct file *f, int cmd, struct flock *asked);
+int lock_range(struct file *f, int cmd, struct flock *wanted);
 void lock_closed(struct file *f);
 /* The call that begins fails if locks on the file are lost that its caller counts on: 0 or EIO. */
 int lock_kept(struct asking *a, struct file *f);

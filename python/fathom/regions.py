@@ -33,8 +33,8 @@ class _Calls:
         import ctypes  # not before the first region: it is not free
 
         # The interpreter's lock is kept: no call waits for anything.
-        here = ctypes.PyDLL(None)
-        self.traced = hasattr(here, "fathom_begin_with")
+        library = ctypes.PyDLL(None)
+        self.traced = hasattr(library, "fathom_begin_with")
         if not self.traced:
             return
         u64, pointer = ctypes.c_uint64, ctypes.POINTER(ctypes.c_uint64)
@@ -49,11 +49,11 @@ class _Calls:
 
         self.with_type = With
         self.u64 = u64
-        self.begin = here.fathom_begin_with
-        self.end = here.fathom_end
-        self.mark = here.fathom_mark_with
-        self.current = here.fathom_current
-        self.call_origin = here.fathom_call_origin
+        self.begin = library.fathom_begin_with
+        self.end = library.fathom_end
+        self.mark = library.fathom_mark_with
+        self.current = library.fathom_current
+        self.call_origin = library.fathom_call_origin
         for function in (self.begin, self.mark):
             function.argtypes = [ctypes.c_char_p, ctypes.POINTER(With)]
             function.restype = None

@@ -8,5 +8,5 @@ from fathom.analysis import findings
 from fathom.catalog.layers import catalog_path
 
 
-def ask(asked: findings.Asked, name: str) -> list[dict[str, Any]]:
+def ask(asked: findings.Questions, name: str) -> list[dict[str, Any]]:
     return asked.rows(findings.read(catalog_path("findings", f"{name}.sql")))

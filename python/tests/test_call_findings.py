@@ -35,7 +35,7 @@ def test_what_fails_inside_mpi_is_not_blamed_on_the_program(tmp_path: Path) -> N
             ),
         ],
     )
-    rows = ask(findings.Asked(fathom.open(run)), "failed-calls")
+    rows = ask(findings.Questions(fathom.open(run)), "failed-calls")
     assert {row["op"] for row in rows} == {modules[n] for n in (0, 2, 3)}
 
 
@@ -49,7 +49,7 @@ def test_who_closes_nothing_has_lost_nothing(tmp_path: Path, op: str, said: bool
         processes=[{"process": 0, "pid": 1, "ended": "clean"}],
         calls=[call],
     )
-    assert bool(ask(findings.Asked(fathom.open(run)), "failed-calls")) == said
+    assert bool(ask(findings.Questions(fathom.open(run)), "failed-calls")) == said
 
 
 @pytest.mark.parametrize("name", ["many-files", "open-close-churn", "sync-churn"])
@@ -76,7 +76,7 @@ def test_one_long_call_of_those_counted_is_no_habit(
         files=[{"file": f, "path": f"/d/x{f}", "kind": "regular"} for f in range(files)],
         counters=counters,
     )
-    assert bool(ask(findings.Asked(fathom.open(run)), name)) == (not stalled)
+    assert bool(ask(findings.Questions(fathom.open(run)), name)) == (not stalled)
 
 
 def test_groups_of_names_in_one_directory_are_one_finding(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_what_is_said_of_several_bursts_is_of_the_largest(tmp_path: Path) -> Non
         processes=[{"process": rank, "rank": rank} for rank in (0, 1)],
         files=[{"file": 0, "path": "/d/f", "kind": "regular"}], calls=calls, counters=counters_of(calls),
     )  # fmt: skip
-    (row,) = ask(findings.Asked(fathom.open(run)), "metadata-storm")
+    (row,) = ask(findings.Questions(fathom.open(run)), "metadata-storm")
     assert (row["n"], row["most"], row["window"]) == (6, 4, pytest.approx(0.2))
 
 
@@ -187,4 +187,4 @@ def test_descriptors_whose_open_was_not_seen_are_told_apart_by_number(
         calls=calls,
         counters=counters_of(calls),
     )
-    assert bool(ask(findings.Asked(fathom.open(run)), "shared-position")) == said
+    assert bool(ask(findings.Questions(fathom.open(run)), "shared-position")) == said

@@ -8,7 +8,7 @@ from typing import Any
 import fathom
 import pytest
 from fathom.analysis.account import Account, Bar, Share, bar
-from fathom.analysis.findings import Asked, catalog, read
+from fathom.analysis.findings import Questions, catalog, read
 from fathom.pages.account import paint
 from fathom.run.store import Run
 from schema import write_run
@@ -225,7 +225,7 @@ def test_rules_that_can_find_nothing_are_not_asked(tmp_path: Path) -> None:
         tmp_path,
         [row("posix", "open", "open", 500), row("posix", "pwrite", "write", 5, bytes=4096)],
     )
-    asked = Asked(run)
+    asked = Questions(run)
     about = {rule.name for rule in map(read, catalog()) if asked.is_about(rule)}
     assert {"many-files", "open-close-churn", "failed-calls"} <= about
     assert not about & {

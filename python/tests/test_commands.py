@@ -126,7 +126,11 @@ def test_damaged_tables_are_one_line(capsys: Captured, run_directory: Path) -> N
     [
         ({"recorder": "darshan"}, 4, "what was imported from Darshan has none"),
         ({"command": ["/bin/sh", "-c", "true"]}, 0, "/bin/sh is a shell or launcher"),
-        ({"command": ["./solver"]}, 0, "it made none, or it cannot be recorded: fathom doctor ./solver says which"),
+        (
+            {"command": ["./solver"]},
+            0,
+            "it made none, or it cannot be recorded: fathom doctor ./solver says which",
+        ),
         ({"command": ["./solver"]}, 1, "made none on the layers that are recorded"),
         ({}, 0, "no process was recorded"),
     ],

@@ -19,7 +19,7 @@ Call = dict[str, Any]
 
 def shared(run: Any, name: str) -> list[dict[str, Any]]:
     """Rows of a table that findings share."""
-    asked = findings.Asked(run)
+    asked = findings.Questions(run)
     prepare(asked.run, f"{name}()")
     return list(run.sql(f"from {name}()").to_pylist())
 

@@ -369,7 +369,7 @@ def test_a_chunk_cache_is_for_who_uses_hdf5(tmp_path: Path, layer: str, has: boo
         counters=[call | {"process": 0}],
     )
     rule = findings.read(catalog_path("findings", "reads-again.sql"))
-    assert ("rdcc_nbytes" in findings.Asked(fathom.open(run)).here(rule).fix) == has
+    assert ("rdcc_nbytes" in findings.Questions(fathom.open(run)).fitted(rule).fix) == has
 
 
 LIBRARY = re.compile(r"H5[A-Z]|HDF5|h5py|netCDF|PnetCDF|\bnc(mpi)?_|MPI-IO|MPI_File_")

@@ -10,7 +10,7 @@ import fathom
 import pytest
 from fathom.analysis import findings
 from fathom.analysis.account import prepare
-from fathom.analysis.findings import Asked
+from fathom.analysis.findings import Questions
 from schema import counters_of, write_run
 
 LATENCY, PER_BYTE = 300e-6, 2e-9
@@ -37,7 +37,7 @@ def calls_of(
     return out
 
 
-def asked(tmp_path: Path, calls: list[dict[str, Any]], files: list[dict[str, Any]]) -> Asked:
+def asked(tmp_path: Path, calls: list[dict[str, Any]], files: list[dict[str, Any]]) -> Questions:
     path = write_run(
         tmp_path / "made.fathom",
         runs=[{"name": "made", "duration": 10**12, "events": len(calls)}],
@@ -46,10 +46,10 @@ def asked(tmp_path: Path, calls: list[dict[str, Any]], files: list[dict[str, Any
         calls=calls,
         counters=counters_of(calls),
     )
-    return Asked(fathom.open(path))
+    return Questions(fathom.open(path))
 
 
-def table(source: Asked, name: str) -> list[dict[str, Any]]:
+def table(source: Questions, name: str) -> list[dict[str, Any]]:
     prepare(source.run, f"{name}()")
     return list(source.run.sql(f"from {name}()").to_pylist())
 
@@ -94,7 +94,7 @@ def test_less_than_a_page_bounds_the_latency_and_a_large_size_alone_says_nothing
     assert not cost(tmp_path / "large", calls_of([65536] * 100), "a")
 
 
-def on_a_disk(tmp_path: Path, calls: list[dict[str, Any]], *paths: str) -> Asked:
+def on_a_disk(tmp_path: Path, calls: list[dict[str, Any]], *paths: str) -> Questions:
     disk = REGULAR | {"file_system": "ext4", "mount": "/"}
     return asked(
         tmp_path, calls, [{"file": n, "path": path} | disk for n, path in enumerate(paths)]
@@ -166,7 +166,7 @@ def test_cost_from_counters_is_that_from_calls(tmp_path: Path) -> None:
         files=files,
         counters=list(sums.values()),
     )
-    rows = table(Asked(fathom.open(path)), "store_costs")
+    rows = table(Questions(fathom.open(path)), "store_costs")
     assert len(rows) == len(SIZES)
     assert rows[0]["latency"] == pytest.approx(LATENCY, rel=0.15)
     assert rows[0]["per_byte"] == pytest.approx(PER_BYTE, rel=0.15)
@@ -290,7 +290,7 @@ def test_turns_of_thousands_of_calls_are_those_of_neighbours(tmp_path: Path, reg
         calls=rows,
         counters=counters_of(rows),
     )
-    (gaps,) = Asked(fathom.open(path)).rows(findings.read(*findings.rules(["idle-gaps"])))
+    (gaps,) = Questions(fathom.open(path)).rows(findings.read(*findings.rules(["idle-gaps"])))
     assert gaps["n"] == turns
     assert gaps["each"] == pytest.approx(1e-4)
     assert gaps["gap"] == pytest.approx(1e-4)

@@ -80,7 +80,7 @@ def test_load_of_the_node(tmp_path: Path, seed: int, what: str) -> None:
         for p in range(2)
     )
     ratio = statistics.mean(call["duration"] for call in apart[True]) / calm
-    rows = ask(findings.Asked(fathom.open(run)), "loaded-node")
+    rows = ask(findings.Questions(fathom.open(run)), "loaded-node")
     is_much = ratio >= 2 and lost > 2e7 and not what.startswith("nothing")
     assert [row["what"] for row in rows] == [what] * is_much
     if rows:

@@ -80,7 +80,7 @@ def test_slow_ranks(tmp_path: Path, seed: int) -> None:
         for p in taken
         if ratios[p] >= 2 and ratios[p] >= 1.5 * most and taken[p] - usual[p] > 0.02
     }
-    asked = findings.Asked(run_of(tmp_path / "r", calls, processes))
+    asked = findings.Questions(run_of(tmp_path / "r", calls, processes))
     lost_by = {row["who"]: row["lost"] for row in ask(asked, "slow-rank")}
     assert lost_by == pytest.approx(wanted)
 
@@ -91,11 +91,11 @@ def test_slow_ranks_of_one_node_are_one(tmp_path: Path) -> None:
         for p, each in enumerate([1] * 6 + [14, 15])
         for n in range(40)
     ]  # fmt: skip
-    asked = findings.Asked(run_of(tmp_path / "r", calls, 8, node=0))
+    asked = findings.Questions(run_of(tmp_path / "r", calls, 8, node=0))
     (found,) = ask(asked, "slow-rank")
     assert (found["who"], found["slowest"], found["at_most"]) == ("2 ranks (6, 7)", 7, "up to ")
     assert found["lost"] == pytest.approx(40 * 14e-3)
-    apart = findings.Asked(run_of(tmp_path / "apart", calls, 8))
+    apart = findings.Questions(run_of(tmp_path / "apart", calls, 8))
     assert [row["who"] for row in ask(apart, "slow-rank")] == ["rank 7", "rank 6"]
 
 
@@ -130,7 +130,7 @@ def test_one_rank_and_uneven_ranks(tmp_path: Path, seed: int) -> None:
         }
         for p, wait in waits.items()
     ]
-    asked = findings.Asked(run_of(tmp_path / "r", calls, processes, counters=counters))
+    asked = findings.Questions(run_of(tmp_path / "r", calls, processes, counters=counters))
     number = [sum(call["process"] == p for call in calls) for p in range(processes)]
     taken = [sum(c["duration"] for c in calls if c["process"] == p) / 1e9 for p in range(processes)]
     top = max(range(processes), key=lambda p: number[p])
@@ -154,8 +154,8 @@ def test_who_has_more_work_and_is_no_slower_loses_nothing(tmp_path: Path) -> Non
     ]  # fmt: skip
     for n, call in enumerate(calls):
         call["id"] = n
-    assert ask(findings.Asked(run_of(tmp_path / "r", calls, 4)), "uneven-ranks") == []
+    assert ask(findings.Questions(run_of(tmp_path / "r", calls, 4)), "uneven-ranks") == []
     for call in calls[:40]:
         call["duration"] = 4 * 10**6  # 160 ms, the others 80
-    (found,) = ask(findings.Asked(run_of(tmp_path / "longer", calls, 4)), "uneven-ranks")
+    (found,) = ask(findings.Questions(run_of(tmp_path / "longer", calls, 4)), "uneven-ranks")
     assert found["lost"] == pytest.approx(0.06)

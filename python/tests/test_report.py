@@ -198,7 +198,7 @@ def test_names_of_lanes_are_there_where_the_page_asks_for_them(
         processes=[{"process": lane, "rank": lane} for lane in range(lanes)],
     )
     asked = [one.name for one in requests.first(Runs([path]))]
-    assert ("lanes" in asked, "levels" in asked) == (named, True)
+    assert ("lanes" in asked, "zooms" in asked) == (named, True)
 
 
 def test_several_runs_can_be_compared(run_directory: Path, tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def test_why_a_server_is_slow(tmp_path: Path, why: str) -> None:
         counters=counters_of(calls),
         samples=samples if why == "busy disk" else [],
     )
-    rows = ask(findings.Asked(fathom.open(run)), "slow-server")
+    rows = ask(findings.Questions(fathom.open(run)), "slow-server")
     assert [row["server"] for row in rows] == (["/d2"] if reason else [])
     if rows:
         assert rows[0]["why"].startswith(reason)
@@ -117,7 +117,7 @@ def test_what_is_a_server(tmp_path: Path, where: str) -> None:
         calls=calls,
         counters=counters_of(calls),
     )
-    rows = ask(findings.Asked(fathom.open(run)), "slow-server")
+    rows = ask(findings.Questions(fathom.open(run)), "slow-server")
     assert [row["server"] for row in rows] == ([blamed] if blamed else [])
     for row in rows:
         assert row["files"] in (None, 2)
@@ -150,7 +150,7 @@ def test_a_traced_server_knows_why(tmp_path: Path, at_disk: int, waits: str, why
         calls=[served | {"id": n, "start": n * 5 * 10**6} for n in range(100)],
         args=[{"call": n, "name": waits, "value": 375 * 10**4} for n in range(100)],
     )
-    (row,) = ask(findings.Asked(fathom.open(run)), "slow-server")
+    (row,) = ask(findings.Questions(fathom.open(run)), "slow-server")
     assert row["server"] == "n4"
     assert row["why"].startswith(why)
     assert row["lost"] == pytest.approx(0.4)
@@ -205,7 +205,7 @@ def test_the_way_to_a_traced_server(tmp_path: Path, way: int, relayed: bool, why
         calls=[call for calls, _ in all_served for call in calls],
         links=[link for _, links in all_served for link in links],
     )
-    rows = ask(findings.Asked(fathom.open(run)), "slow-server")
+    rows = ask(findings.Questions(fathom.open(run)), "slow-server")
     assert [row["server"] for row in rows] == (["n4"] if why else [])
     for row in rows:
         assert row["why"].startswith(why)

@@ -193,7 +193,7 @@ def test_a_stall_joins_no_collective_calls(
         counters=counters_of(calls),
     )
     rule = findings.read(catalog_path("findings", "collectives-in-a-row.sql"))
-    assert bool(findings.Asked(fathom.open(run)).rows(rule)) == is_said
+    assert bool(findings.Questions(fathom.open(run)).rows(rule)) == is_said
 
 
 @pytest.mark.parametrize(("name", "op"), [("read-modify-write", "write"), ("sieving", "read")])
@@ -236,7 +236,7 @@ def test_many_small_pieces_are_not_advised_where_no_request_was_measured(
         counters=counters_of(calls),
     )  # fmt: skip
     rule = findings.read(catalog_path("findings", f"{name}.sql"))
-    assert bool(findings.Asked(fathom.open(run)).rows(rule)) == is_said
+    assert bool(findings.Questions(fathom.open(run)).rows(rule)) == is_said
 
 
 def test_raw_data_and_metadata_of_hdf5_are_told_apart(tmp_path: Path) -> None:

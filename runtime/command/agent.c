@@ -29,10 +29,10 @@ static int lock_node(const char *ring)
 
 const char *engine_find(void)
 {
-	const char *given = getenv("FATHOM_ENGINE"), *here = command_directory();
+	const char *given = getenv("FATHOM_ENGINE"), *own_folder = command_directory();
 	const char *places[] = {
-		given && *given ? given : format_text("%s/fathom-engine", here),
-		format_text("%s/../engine/target/release/fathom-engine", here),
+		given && *given ? given : format_text("%s/fathom-engine", own_folder),
+		format_text("%s/../engine/target/release/fathom-engine", own_folder),
 	};
 
 	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)

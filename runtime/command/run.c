@@ -60,7 +60,7 @@ static const char *absolute(const char *name)
 {
 	char *path = format_text("%s", name);
 	size_t length = strlen(path);
-	char *here;
+	char *working_directory;
 
 	while (length > 1 && path[length - 1] == '/')
 		path[--length] = '\0';
@@ -68,10 +68,10 @@ static const char *absolute(const char *name)
 		path = format_text("%s.fathom", path);
 	if (*path == '/')
 		return path;
-	here = getcwd(NULL, 0);
-	if (!here)
+	working_directory = getcwd(NULL, 0);
+	if (!working_directory)
 		fail(EXIT_FATHOM, "cannot name the current directory: %s", strerror(errno));
-	return format_text("%s/%s", strcmp(here, "/") ? here : "", path);
+	return format_text("%s/%s", strcmp(working_directory, "/") ? working_directory : "", path);
 }
 
 /* Short and the same on every rank: a Slurm step as it is, of any other job a hash. */
@@ -293,7 +293,7 @@ static const char *job_line(const char *job)
 static const char *start_json(const struct run *run)
 {
 	struct text out = {0};
-	char *here = getcwd(NULL, 0);
+	char *working_directory = getcwd(NULL, 0);
 
 	text_add(&out, "{\n  \"format\": 1,\n  \"id\": \"%016llx\",\n  \"fathom\": \"%s\",%s",
 		 (unsigned long long)run->id, FATHOM_VERSION, job_line(run->job));
@@ -308,7 +308,7 @@ static const char *start_json(const struct run *run)
 		json_string(&out, *word);
 	}
 	text_add(&out, "],\n  \"directory\": ");
-	json_string(&out, here ? here : "");
+	json_string(&out, working_directory ? working_directory : "");
 	text_add(&out, ",\n  \"user\": %u,\n", (unsigned)getuid());
 	json_environment(&out);
 	json_configuration(&out, run);

@@ -36,11 +36,11 @@ const char *command_directory(void)
 
 const char *library_find(void)
 {
-	const char *here = command_directory();
+	const char *own_folder = command_directory();
 	const char *places[] = {
 		getenv("FATHOM_LIB"),
-		format_text("%s/libfathom.so", here),
-		format_text("%s/../lib/fathom/libfathom.so", here),
+		format_text("%s/libfathom.so", own_folder),
+		format_text("%s/../lib/fathom/libfathom.so", own_folder),
 	};
 
 	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
@@ -57,7 +57,8 @@ const char *library_find(void)
 			return path;
 	}
 	fail(EXIT_FATHOM,
-	     "no libfathom.so beside %s or in ../lib/fathom; build it or set FATHOM_LIB", here);
+	     "no libfathom.so beside %s or in ../lib/fathom; build it or set FATHOM_LIB",
+	     own_folder);
 }
 
 static bool preloaded(const char *list, const char *library)
@@ -260,11 +261,11 @@ static const char *python_find(void)
 {
 	const char *called = (const char *)getauxval(AT_EXECFN);
 	const char *given = getenv("FATHOM_PYTHON");
-	const char *here = command_directory();
+	const char *own_folder = command_directory();
 	const char *places[] = {
 		format_text("%s/python3", directory_of(format_text("%s", called ? called : ""))),
-		format_text("%s/python3", here),
-		format_text("%s/../.venv/bin/python3", here),
+		format_text("%s/python3", own_folder),
+		format_text("%s/../.venv/bin/python3", own_folder),
 	};
 
 	if (given && *given)

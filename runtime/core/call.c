@@ -138,9 +138,9 @@ static bool is_around(const struct thread *t)
 
 static void say_inside(struct thread *t, uint32_t seen)
 {
-	if (likely(t->inside_said == seen))
+	if (likely(t->last_inside == seen))
 		return;
-	t->inside_said = seen;
+	t->last_inside = seen;
 	t->inside_used = true;
 	stream_inside(t);
 }

@@ -87,7 +87,7 @@ static bool come_together(struct thread *t)
 	const uint64_t before = t->counted_at;
 
 	t->counted_at = t->next_seq;
-	return before == t->next_seq && !t->depth && !t->inside_said;
+	return before == t->next_seq && !t->depth && !t->last_inside;
 }
 
 /* Whether its like is counted is not asked again until the selection changes: it may depend on the file, but on

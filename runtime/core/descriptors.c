@@ -516,7 +516,7 @@ void descriptor_close_range(unsigned first, unsigned last)
 	}
 }
 
-void process_shared_descriptors(bool only_kept_by_exec)
+void process_shared_descriptors(bool only_across_exec)
 {
 	for (uint32_t page = 0; descriptors && page < FD_PAGES; page++) {
 		struct descriptor *slot = atomic_load(&descriptors->page[page]);
@@ -524,7 +524,7 @@ void process_shared_descriptors(bool only_kept_by_exec)
 		for (uint32_t i = 0; slot && i < FDS_PER_PAGE; i++) {
 			struct description *d = atomic_load(&slot[i].description);
 
-			if (d && !(only_kept_by_exec && atomic_load(&slot[i].cloexec)))
+			if (d && !(only_across_exec && atomic_load(&slot[i].cloexec)))
 				atomic_fetch_or(&d->unknown, SHARED);
 		}
 	}

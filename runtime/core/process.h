@@ -42,6 +42,6 @@ struct link_map;
 /* The module that an address lies in, and where that begins; NULL: none. Searches no symbols, as dladdr would. */
 const struct link_map *process_module(const void *address, void **begin);
 /* A descriptor table shared with a child: offsets are no longer known. */
-void process_shared_descriptors(bool only_kept_by_exec);
+void process_shared_descriptors(bool only_across_exec);
 
 #endif

@@ -108,7 +108,7 @@ static bool has_word(const char *words, const char *end, const char *word)
 /* Lines are `number:controllers:path`; the one of version 2 has no controllers. */
 char *quota_group(char *cgroups, bool *v1)
 {
-	char *found = NULL;
+	char *path_of_group = NULL;
 
 	*v1 = false;
 	for (char *line = cgroups, *next; line && !*v1; line = next) {
@@ -123,9 +123,9 @@ char *quota_group(char *cgroups, bool *v1)
 			continue;
 		*v1 = has_word(names + 1, path, "cpu");
 		if (*v1 || path == names + 1)
-			found = path + 1;
+			path_of_group = path + 1;
 	}
-	return found;
+	return path_of_group;
 }
 
 uint32_t quota_processors(const char *text)
@@ -142,12 +142,12 @@ static bool read_quota(bool v1, uint32_t *least)
 	const size_t length = strlen(process->path);
 	char text[64] = "";
 	uint32_t processors;
-	bool said;
+	bool has_limits;
 
 	join_path(process->path, process->path, v1 ? "/cpu.cfs_quota_us" : "/cpu.max", "");
-	said = read_text(process->path, text, sizeof(text) / 2);
+	has_limits = read_text(process->path, text, sizeof(text) / 2);
 	process->path[length] = '\0';
-	if (said && v1 && *text != '-') {
+	if (has_limits && v1 && *text != '-') {
 		text[strcspn(text, "\n")] = ' ';
 		join_path(process->path, process->path, "/cpu.cfs_period_us", "");
 		read_text(process->path, text + strlen(text), sizeof(text) / 2);
@@ -156,18 +156,18 @@ static bool read_quota(bool v1, uint32_t *least)
 	processors = quota_processors(text);
 	if (processors && (!*least || processors < *least))
 		*least = processors;
-	return said;
+	return has_limits;
 }
 
 /* From the root, which in a container is its own group, down: a group below one without limits has none either. */
 static uint32_t least_quota(char *group, bool v1)
 {
-	bool said = true;
+	bool has_limits = true;
 	uint32_t least = 0;
 
 	text_copy(process->path, PATH_BYTES, v1 ? "/sys/fs/cgroup/cpu" : "/sys/fs/cgroup");
 	read_quota(v1, &least);
-	while (said && strlen(process->path) < PATH_BYTES / 2) {
+	while (has_limits && strlen(process->path) < PATH_BYTES / 2) {
 		char *name = group + strspn(group, "/"), after;
 
 		group = name + strcspn(name, "/");
@@ -177,14 +177,14 @@ static uint32_t least_quota(char *group, bool v1)
 		*group = '\0';
 		join_path(process->path, process->path, "/", name);
 		*group = after;
-		said = read_quota(v1, &least);
+		has_limits = read_quota(v1, &least);
 	}
 	return least;
 }
 
 /* Written by the first process image that asks, with its lock held; survives forks. */
 static struct {
-	bool asked;
+	bool is_known;
 	uint32_t processors;
 } quota;
 
@@ -193,9 +193,9 @@ uint32_t processors_quota(char *text, size_t size)
 	char *group;
 	bool v1;
 
-	if (quota.asked)
+	if (quota.is_known)
 		return quota.processors;
-	quota.asked = true;
+	quota.is_known = true;
 	if (!read_text("/proc/self/cgroup", text, size))
 		return 0;
 	group = quota_group(text, &v1);

@@ -18,6 +18,7 @@
 #include "core/process.h"
 #include "core/python.h"
 #include "core/raw.h"
+#include "core/segments.h"
 #include "core/unwind.h"
 #include "edges/edges.h"
 
@@ -38,19 +39,12 @@ struct site_table {
 /* The build id of a loaded module, from its program headers in memory. */
 static size_t build_id(const char *begin, const char **id)
 {
-	const ElfW(Ehdr) *header = (const void *)begin;
-	const ElfW(Phdr) *segment = (const void *)(begin + header->e_phoff);
-	uintptr_t first = 0;
+	const struct segments s = segments_of(begin);
 
-	if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
-		return 0;
-	for (int i = 0; i < header->e_phnum; i++)
-		if (segment[i].p_type == PT_LOAD && segment[i].p_offset == 0)
-			first = segment[i].p_vaddr;
-	for (int i = 0; i < header->e_phnum; i++) {
-		const char *at = begin - first + segment[i].p_vaddr, *end = at + segment[i].p_memsz;
+	for (int i = 0; i < s.n; i++) {
+		const char *at = s.base + s.at[i].p_vaddr, *end = at + s.at[i].p_memsz;
 
-		while (segment[i].p_type == PT_NOTE && at + sizeof(ElfW(Nhdr)) <= end) {
+		while (s.at[i].p_type == PT_NOTE && at + sizeof(ElfW(Nhdr)) <= end) {
 			const ElfW(Nhdr) *n = (const void *)at;
 
 			if (n->n_type == NT_GNU_BUILD_ID && n->n_namesz == 4 &&

@@ -324,11 +324,11 @@ void stream_inside(struct thread *t)
 
 	if (!t->inside_used)
 		return;
-	if (t->inside_said)
-		stream_op(t, t->inside_said - 1);
+	if (t->last_inside)
+		stream_op(t, t->last_inside - 1);
 	r = record_begin(t);
 	record_varint(&r, t->next_seq);
-	record_varint(&r, t->inside_said);
+	record_varint(&r, t->last_inside);
 	record_end(&r, RECORD_INSIDE);
 }
 

@@ -501,7 +501,7 @@ static void thread_renew(struct thread *t)
 	atomic_store(&t->page->depth, 0);
 	t->counting = t->full;
 	t->around = (struct around){0};
-	t->inside_said = t->inside_used = 0;
+	t->last_inside = t->inside_used = 0;
 	t->flush_began = 0;
 	t->own_descriptors = 0;
 	t->regions.depth = t->regions.skipped = 0;

@@ -127,7 +127,7 @@ struct thread {
 	struct thread_page *page;
 	struct chunk *chunk;
 	uint32_t generation;  /* of patterns, sites and op records: one per chunk; 24 bits */
-	uint32_t inside_said; /* op + 1 in the last `inside` record of this stream */
+	uint32_t last_inside; /* op + 1 in the last `inside` record of this stream */
 	struct around around; /* the innermost open call that gets no row */
 	uint64_t stream;
 	uint64_t number; /* of the current chunk */

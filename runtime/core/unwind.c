@@ -14,10 +14,11 @@
 #include "core/base.h"
 #include "core/process.h"
 #include "core/raw.h"
+#include "core/segments.h"
 #include "core/text.h"
 
 /* Registers by their place here; their DWARF numbers follow. */
-enum { SP, RA, FP, KEPT };
+enum { SP, RA, FP, SAVED };
 #if defined(__x86_64__)
 static const uint8_t numbers[] = {7, 16, 6, 3, 12, 13, 14, 15};
 #elif defined(__aarch64__)
@@ -374,28 +375,21 @@ static bool read_entry(struct unwinding *u, const uint8_t *at)
 }
 
 /* PT_GNU_EH_FRAME of the module that begins there; NULL: it has none. */
-static const uint8_t *table_of(const char *begin)
+static const uint8_t *frame_table(const char *begin)
 {
-	const ElfW(Ehdr) *header = (const void *)begin;
-	const ElfW(Phdr) *segment = (const void *)(begin + header->e_phoff);
-	uintptr_t first = 0, table = 0;
+	const struct segments s = segments_of(begin);
 
-	if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
-		return NULL;
-	for (int i = 0; i < header->e_phnum; i++) {
-		if (segment[i].p_type == PT_LOAD && segment[i].p_offset == 0)
-			first = segment[i].p_vaddr;
-		if (segment[i].p_type == PT_GNU_EH_FRAME)
-			table = segment[i].p_vaddr;
-	}
-	return table ? (const uint8_t *)begin + (table - first) : NULL;
+	for (int i = 0; i < s.n; i++)
+		if (s.at[i].p_type == PT_GNU_EH_FRAME)
+			return (const uint8_t *)s.base + s.at[i].p_vaddr;
+	return NULL;
 }
 
 /* By the table that all linkers make: pairs of 4-byte distances from itself, in the order of addresses. */
 static bool find(struct unwinding *u, const char *address)
 {
 	void *begin = NULL;
-	const uint8_t *table = process_module(address, &begin) ? table_of(begin) : NULL;
+	const uint8_t *table = process_module(address, &begin) ? frame_table(begin) : NULL;
 	const int32_t(*pair)[2];
 	const int64_t wanted = address - (const char *)table;
 	uint32_t low = 0, high;

@@ -46,7 +46,7 @@ void mpi_view_set(struct call *c, int result, uintptr_t file, int64_t displaceme
 		  uintptr_t filetype, const char *datarep, uintptr_t info);
 void mpi_view_define(struct call *c, struct mpi_file *file);
 void mpi_sought(const struct call *c, int result, uintptr_t file, int64_t offset, int whence);
-void mpi_position_told(struct call *c, uintptr_t file, const int64_t *offset);
+void mpi_learn_position(struct call *c, uintptr_t file, const int64_t *offset);
 int64_t mpi_first_byte(uintptr_t file, int64_t offset); /* absolute byte of an offset in etypes */
 int64_t mpi_pointer_byte(uintptr_t file);               /* that of the individual pointer */
 int64_t mpi_offset_at(const int64_t *offset);

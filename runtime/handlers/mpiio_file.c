@@ -21,7 +21,7 @@ enum {
 static struct {
 	struct mpi_file file[FILES];
 	_Atomic uint32_t next; /* where the search for a free one begins */
-	_Atomic bool rank_told;
+	_Atomic bool rank_recorded;
 	_Atomic bool full;        /* said once */
 	_Atomic uint32_t changes; /* of the handle table: makes what threads remember of it stale */
 	struct {
@@ -35,7 +35,7 @@ static __thread struct {
 	uintptr_t file;
 	uint64_t value;
 	uint32_t changes;
-} last_asked __attribute__((tls_model("initial-exec")));
+} last_file __attribute__((tls_model("initial-exec")));
 
 /* The file this thread opened last: HDF5 and others open MPI files inside their own opens. */
 static __thread uint32_t last_opened __attribute__((tls_model("initial-exec")));
@@ -46,12 +46,12 @@ static uint64_t value_of(uintptr_t file)
 {
 	const uint32_t changes = atomic_load_explicit(&files.changes, memory_order_acquire);
 
-	if (last_asked.file != file || last_asked.changes != changes) {
-		last_asked.value = handle_get(&mpi_files, 0, file);
-		last_asked.file = file;
-		last_asked.changes = changes;
+	if (last_file.file != file || last_file.changes != changes) {
+		last_file.value = handle_get(&mpi_files, 0, file);
+		last_file.file = file;
+		last_file.changes = changes;
 	}
-	return last_asked.value;
+	return last_file.value;
 }
 
 static void remember(uintptr_t file, uint64_t value)
@@ -137,7 +137,7 @@ static void tell_rank(const struct mpi_abi *abi)
 {
 	int rank = 0, ranks = 0;
 
-	if (atomic_exchange(&files.rank_told, true) || !in_world(abi))
+	if (atomic_exchange(&files.rank_recorded, true) || !in_world(abi))
 		return;
 	note_library("%s%s%s", abi->facts->name, *abi->version ? " " : "", abi->version);
 	if (abi->comm_rank(abi->world, &rank) == 0 && abi->comm_size(abi->world, &ranks) == 0)

@@ -120,7 +120,7 @@ void mpi_sought(const struct call *c, int result, uintptr_t file, int64_t offset
 			      memory_order_relaxed);
 }
 
-void mpi_position_told(struct call *c, uintptr_t file, const int64_t *offset)
+void mpi_learn_position(struct call *c, uintptr_t file, const int64_t *offset)
 {
 	struct mpi_file *f = mpi_file(file);
 

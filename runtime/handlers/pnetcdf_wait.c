@@ -122,7 +122,7 @@ static void mark_all(struct call *c, const struct nc_library *lib, int id, int k
 }
 
 /* Before the call: it sets the requests that it completes to NC_REQ_NULL. */
-void pnetcdf_waiting(struct call *c, int id, int n, const int *asked)
+void pnetcdf_waiting(struct call *c, int id, int n, const int *ids)
 {
 	const struct nc_library *lib = nc_library(c->wrapper, PNETCDF);
 
@@ -130,8 +130,8 @@ void pnetcdf_waiting(struct call *c, int id, int n, const int *asked)
 		return;
 	if (n < 0)
 		mark_all(c, lib, id, n);
-	for (int i = 0; i < n && asked; i++) {
-		const uint64_t at = handle_get(&pnetcdf_requests, lib->owner, key_of(id, asked[i]));
+	for (int i = 0; i < n && ids; i++) {
+		const uint64_t at = handle_get(&pnetcdf_requests, lib->owner, key_of(id, ids[i]));
 
 		if (at) {
 			requests.pending[at - 1].index = i;
@@ -143,18 +143,18 @@ void pnetcdf_waiting(struct call *c, int id, int n, const int *asked)
 /* Of all that were asked for: is this one complete? Of a list, the library says so; of "all", when the wait
  * did not fail or none is left. */
 static bool is_complete(const struct nc_library *lib, const struct pending *p, int result,
-			const int *asked)
+			const int *ids)
 {
 	int left = 1;
 
 	if (p->index >= 0)
-		return asked[p->index] == NULL_REQUEST;
+		return ids[p->index] == NULL_REQUEST;
 	if (result && lib->pending && lib->pending(p->id, &left) != 0)
 		left = 1;
 	return !result || left == 0;
 }
 
-static void finish(struct call *c, int result, int n, const int *asked, const int *statuses,
+static void finish(struct call *c, int result, int n, const int *ids, const int *statuses,
 		   bool cancelled)
 {
 	KEEP_ERRNO;
@@ -169,7 +169,7 @@ static void finish(struct call *c, int result, int n, const int *asked, const in
 		if (!atomic_load(&p->used) || atomic_load(&p->waiter) != (uintptr_t)c)
 			continue;
 		atomic_store(&p->waiter, 0);
-		if (!is_complete(lib, p, result, asked))
+		if (!is_complete(lib, p, result, ids))
 			continue;
 		error = p->index >= 0 && p->index < n && statuses ? statuses[p->index] : result;
 		const bool moved = !cancelled && p->bytes > 0 && (!error || error == NC_ERANGE);
@@ -185,17 +185,16 @@ static void finish(struct call *c, int result, int n, const int *asked, const in
 	c->field[COMPLETED] = completed;
 }
 
-void pnetcdf_waited(struct call *c, int result, int id, int n, const int *asked,
-		    const int *statuses)
+void pnetcdf_waited(struct call *c, int result, int id, int n, const int *ids, const int *statuses)
 {
 	(void)id;
-	finish(c, result, n, asked, statuses, false);
+	finish(c, result, n, ids, statuses, false);
 }
 
-void pnetcdf_cancelled(struct call *c, int result, int id, int n, const int *asked)
+void pnetcdf_cancelled(struct call *c, int result, int id, int n, const int *ids)
 {
 	(void)id;
-	finish(c, result, n, asked, NULL, true);
+	finish(c, result, n, ids, NULL, true);
 }
 
 /* Closing a file cancels what was not waited for. */

@@ -115,7 +115,7 @@ void stdio_sought(const FILE *stream, int result)
 		stream_seek(fd, stream->_offset + ahead, ahead);
 }
 
-void stdio_told(const FILE *stream, int64_t position)
+void stdio_learn_position(const FILE *stream, int64_t position)
 {
 	const int fd = stdio_descriptor(stream);
 	const int64_t ahead = fd < 0 ? UNKNOWN_OFFSET : ahead_of_kernel(stream);

@@ -77,6 +77,6 @@ int64_t stdio_position(const FILE *stream);
 int64_t stdio_advance(const FILE *stream, int64_t from, int64_t moved);
 int64_t stdio_line_moves(const FILE *stream, const char *line, int room, int64_t length);
 void stdio_sought(const FILE *stream, int result);
-void stdio_told(const FILE *stream, int64_t position);
+void stdio_learn_position(const FILE *stream, int64_t position);
 
 #endif

@@ -40,7 +40,7 @@ enum { RINGS = 256, MOST_FILES = 32768 };
  * read by whoever is not too late. */
 static struct {
 	_Atomic uint32_t count; /* of ring[] that were ever used */
-	atomic_bool bare_said;
+	atomic_bool bare_noted;
 	struct ring {
 		_Atomic uintptr_t address; /* 0: free */
 		uint32_t object;
@@ -147,7 +147,7 @@ int64_t uring_unseen(const struct call *c)
 
 void uring_bare(void)
 {
-	if (!call_inside(LAYER_AIO) && !atomic_exchange(&rings.bare_said, true))
+	if (!call_inside(LAYER_AIO) && !atomic_exchange(&rings.bare_noted, true))
 		note("io_uring: the program drives a ring by itself, without liburing's functions: "
 		     "what it reads and writes through that is not recorded");
 }

@@ -88,14 +88,16 @@ def start(text):
     """Where Fathom traces this process."""
     import ctypes
 
-    here = ctypes.PyDLL(None)
-    if not hasattr(here, "fathom_begin_with"):
+    library = ctypes.PyDLL(None)
+    if not hasattr(library, "fathom_begin_with"):
         return
-    here.fathom_begin_with.argtypes = [ctypes.c_char_p, ctypes.c_void_p]
-    here.fathom_begin_with.restype = None
-    here.fathom_end.argtypes, here.fathom_end.restype = [ctypes.c_char_p], None
+    library.fathom_begin_with.argtypes = [ctypes.c_char_p, ctypes.c_void_p]
+    library.fathom_begin_with.restype = None
+    library.fathom_end.argtypes, library.fathom_end.restype = [ctypes.c_char_p], None
     wanted = [Region(one) for one in text.split("\n")]
-    regions = Regions(wanted, lambda name: here.fathom_begin_with(name, None), here.fathom_end)
+    regions = Regions(
+        wanted, lambda name: library.fathom_begin_with(name, None), library.fathom_end
+    )
     if hasattr(sys, "monitoring"):
         regions.watch()
     else:
@@ -104,8 +106,8 @@ def start(text):
 
 def next_of_them():
     """The one that would have been loaded without us."""
-    here = __file__.rpartition("/")[0]
-    sys.path[:] = [one for one in sys.path if one != here]
+    library = __file__.rpartition("/")[0]
+    sys.path[:] = [one for one in sys.path if one != library]
     ours = sys.modules.pop(__name__)
     try:
         import sitecustomize  # noqa: F401

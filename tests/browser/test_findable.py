@@ -114,7 +114,7 @@ def seen_in(look: Look, planted: Planted, middle: float, width: float, lanes: in
 
 def slow_place(look: Look) -> tuple[int, int]:
     """Start and duration of the longest call of POSIX, of the API."""
-    outliers = look.answer("levels")["outliers"]
+    outliers = look.answer("zooms")["outliers"]
     longest = max(
         (one for one in outliers if one["layer"] == "posix"), key=lambda one: one["duration"]
     )

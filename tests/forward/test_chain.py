@@ -89,7 +89,7 @@ def copied(place: Path, servers: str, delays: Sequence[float] = ()) -> Any:
 
 def slow_servers(run: Any) -> list[dict[str, Any]]:
     rule = findings.read(catalog_path("findings", "slow-server.sql"))
-    return findings.Asked(run).rows(rule)
+    return findings.Questions(run).rows(rule)
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,5 @@
 /** A made-up run of 64 ranks, two layers, one planted write of 900 ms at rank 37: answers as a server gives them. */
-import type { AccountAnswer, AccountShare, Column, Finding, FindingsAnswer, Levels, Overview, Runs, Strips, Table, Unit } from "../src/source";
+import type { AccountAnswer, AccountShare, Column, Finding, FindingsAnswer, Zooms, Overview, Runs, Strips, Table, Unit } from "../src/source";
 
 export const RUN = "made";
 const FILE = "/scratch/<b>out</b>.h5";
@@ -135,11 +135,11 @@ export const lanes = table(
 );
 
 const slow = { call: SLOW, lane: 37, start: 3.1 * SECOND, duration: 0.9 * SECOND, layer: "posix", op: "pwrite" };
-const levelsOf = [0, 1];
+const zoomsOf = [0, 1];
 
-export const levels: Levels = {
+export const zooms: Zooms = {
 	width: DURATION / BINS,
-	levels: levelsOf.map((z) => ({ z, bins: BINS << z, rows: RANKS, lanes_per_row: 1, ready: true })),
+	zooms: zoomsOf.map((z) => ({ z, bins: BINS << z, rows: RANKS, lanes_per_row: 1, ready: true })),
 	source: "calls",
 	note: null,
 	outliers: ["hdf5", "mpiio", "posix"].map((layer) => ({ ...slow, layer })),
@@ -241,13 +241,13 @@ export const tree = table(
 
 /** All of it by request, as a report holds it. */
 export function answers(): Record<string, unknown> {
-	const byRequest: Record<string, unknown> = { runs, [`overview?run=${RUN}`]: overview, [`account?run=${RUN}`]: account, [`findings?run=${RUN}`]: findings, [`lanes?run=${RUN}`]: lanes, [`levels?run=${RUN}`]: levels };
+	const byRequest: Record<string, unknown> = { runs, [`overview?run=${RUN}`]: overview, [`account?run=${RUN}`]: account, [`findings?run=${RUN}`]: findings, [`lanes?run=${RUN}`]: lanes, [`zooms?run=${RUN}`]: zooms };
 	for (const [from, to] of [[0, 15], [36, 38], [37, 37]] as const) {
 		const lanes = Array.from({ length: to - from + 1 }, (_, at) => from + at);
 		byRequest[`strips?lanes=${from === to ? from : `${from}-${to}`}&run=${RUN}&width=1024`] = strips(lanes);
 	}
 	for (const layer of ["hdf5", "mpiio", "posix"]) {
-		for (const z of levelsOf) for (let x = 0; x <= z; x++) byRequest[`tile?layer=${layer}&run=${RUN}&x=${x}&y=0&z=${z}`] = tile(z, x);
+		for (const z of zoomsOf) for (let x = 0; x <= z; x++) byRequest[`tile?layer=${layer}&run=${RUN}&x=${x}&y=0&z=${z}`] = tile(z, x);
 	}
 	for (const id of ["1037", "2037", SLOW]) {
 		byRequest[`call?call=${id}&run=${RUN}`] = { ...call, call: { "1037": hdf5, "2037": mpiio }[id] ?? posix };

@@ -14,6 +14,7 @@ mod choice;
 mod frame;
 mod image;
 mod jumps;
+mod locks;
 mod memory;
 mod ptrace;
 mod threads;

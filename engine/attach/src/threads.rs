@@ -28,7 +28,7 @@ pub struct Threads {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
 	/// Was asked to stop.
-	Asked,
+	Stopping,
 	Stopped,
 }
 
@@ -67,7 +67,7 @@ impl Threads {
 
 	/// Those that go on inside the kernel.
 	pub fn unstopped(&self) -> impl Iterator<Item = i32> {
-		self.state.iter().filter(|(_, state)| **state == State::Asked).map(|(&id, _)| id)
+		self.state.iter().filter(|(_, state)| **state == State::Stopping).map(|(&id, _)| id)
 	}
 
 	/// Lets all go on but this one. Who has not stopped yet is let go as soon as it has.
@@ -127,7 +127,7 @@ impl Threads {
 		new.retain(|&id| ptrace::seize(id).is_ok() || is_alive(self.process, id));
 		for &id in &new {
 			match ptrace::interrupt(id) {
-				Ok(()) => drop(self.state.insert(id, State::Asked)),
+				Ok(()) => drop(self.state.insert(id, State::Stopping)),
 				Err(_) if !is_alive(self.process, id) => {}
 				Err(_) => return Err(AttachError::Forbidden),
 			}

@@ -1,8 +1,8 @@
 //! What was looked up in a process before any of its threads was stopped.
 
 use crate::AttachError;
-use crate::choice::{self, C_LIBRARIES};
 use crate::image::{Image, images};
+use crate::locks::{self, C_LIBRARIES};
 use crate::machine::RETURNS;
 use crate::memory::{Mapping, Memory, mappings};
 
@@ -28,7 +28,7 @@ impl View {
 		let memory = Memory::open(process).map_err(|error| refusal(&error))?;
 		let mappings = mappings(process).map_err(|error| refusal(&error))?;
 		let wanted = |name: &str| {
-			choice::is_wanted(name) || LOADING.iter().any(|&(loading, _)| loading == name)
+			locks::is_wanted(name) || LOADING.iter().any(|&(loading, _)| loading == name)
 		};
 		let images = images(process, &memory, &mappings, &wanted);
 		let loading = loading(&images).ok_or(AttachError::NoLoader)?;

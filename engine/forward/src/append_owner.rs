@@ -316,9 +316,9 @@ impl Server {
 				self.placed(handle, Ok(offsets))
 			}
 			(Asker::Local(handle), Err(trouble)) => self.placed(handle, Err(trouble)),
-			(Asker::WhetherDone(key), answer) => self.told_whether_done(key, answer),
+			(Asker::WhetherDone(key), answer) => self.done_answered(key, answer),
 			(Asker::GivenUp(handle, request), answer) => {
-				self.told_given_up(handle, request, answer.is_ok());
+				self.given_up_answered(handle, request, answer.is_ok());
 			}
 			(Asker::Cut(key), answer) => self.truncation_granted(key, answer.map(drop)),
 			(Asker::Peer(key), Ok(Answer::Offsets(offsets))) => {

@@ -89,8 +89,8 @@ impl Socket {
 	/// Its other end is closed, whatever is still to be read; over libfabric that is not known.
 	pub fn is_left(&self) -> bool {
 		let (Socket::Unix(_) | Socket::Tcp(_)) = self else { return false };
-		let mut asked = [PollFd::new(self, PollFlags::RDHUP)];
-		poll(&mut asked, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
+		let mut polled = [PollFd::new(self, PollFlags::RDHUP)];
+		poll(&mut polled, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
 	}
 
 	pub fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {

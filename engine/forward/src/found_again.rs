@@ -88,7 +88,7 @@ impl Server {
 		Ok(())
 	}
 
-	pub fn told_whether_done(&mut self, key: Key, answer: Result<Answer, Trouble>) {
+	pub fn done_answered(&mut self, key: Key, answer: Result<Answer, Trouble>) {
 		match answer {
 			Ok(Answer::Offsets(offsets)) if offsets.first().is_some_and(|at| *at != u64::MAX) => {
 				let reply = Reply::Append {

@@ -33,9 +33,9 @@ impl Server {
 		self.ask_owner(handle, Asker::GivenUp(handle, request.clone()), request);
 	}
 
-	pub fn told_given_up(&mut self, handle: Handle, request: OwnerRequest, is_told: bool) {
+	pub fn given_up_answered(&mut self, handle: Handle, request: OwnerRequest, knows: bool) {
 		self.given_up.asking = false;
-		if is_told {
+		if knows {
 			return self.tell_given_up();
 		}
 		self.given_up.waiting.push_back((handle, request));

@@ -207,7 +207,7 @@ pub fn all() -> impl Iterator<Item = (u32, &'static str, Wanted)> {
 
 /// What is said: a call, a fork or an exec, or an operation of io_uring.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told<'a> {
+pub struct Event<'a> {
 	pub kind: u32,
 	pub process: u32,
 	pub thread: u32,
@@ -246,7 +246,7 @@ fn long(bytes: &[u8], at: usize) -> Option<u64> {
 }
 
 /// `None`: these are no bytes of a call.
-pub fn read(bytes: &[u8]) -> Option<Told<'_>> {
+pub fn read(bytes: &[u8]) -> Option<Event<'_>> {
 	let mut arguments = [0; ARGUMENTS];
 	for (place, argument) in arguments.iter_mut().enumerate() {
 		*argument = long(bytes, 32 + place * 8)?;
@@ -254,7 +254,7 @@ pub fn read(bytes: &[u8]) -> Option<Told<'_>> {
 	let kind = word(bytes, 0)?;
 	let (length, to) = (word(bytes, 120)? as usize, word(bytes, 124)? as usize);
 	let end = length.checked_sub(1).map(|length| PATH_AT + length);
-	Some(Told {
+	Some(Event {
 		kind: (CALL..=FETCHED).contains(&kind).then_some(kind)?,
 		process: word(bytes, 4)?,
 		thread: word(bytes, 8)?,
@@ -272,7 +272,7 @@ pub fn read(bytes: &[u8]) -> Option<Told<'_>> {
 	})
 }
 
-impl Told<'_> {
+impl Event<'_> {
 	/// As strace writes it: `name(arguments)`.
 	pub fn text(&self, known: &Known) -> Vec<u8> {
 		let mut text = format!("{}(", known.name).into_bytes();
@@ -355,8 +355,8 @@ fn is_descriptor(name: &str, place: usize) -> bool {
 mod tests {
 	use super::*;
 
-	fn told(arguments: [u64; ARGUMENTS], result: i64) -> Told<'static> {
-		Told {
+	fn told(arguments: [u64; ARGUMENTS], result: i64) -> Event<'static> {
+		Event {
 			kind: CALL,
 			process: u32::MAX,
 			thread: 1,
@@ -371,7 +371,7 @@ mod tests {
 		}
 	}
 
-	fn text(told: &Told<'_>, name: &'static str) -> String {
+	fn text(told: &Event<'_>, name: &'static str) -> String {
 		String::from_utf8(told.text(&Known::new(name, wanted(name)))).unwrap()
 	}
 
@@ -387,13 +387,13 @@ mod tests {
 	#[test]
 	fn calls_are_written_as_strace_does() {
 		let at = u64::from(AT_FDCWD as u32);
-		let open = Told { path: Some(b"a\"b"), ..told([at, 7, 577, 0o644, 0, 0], 3) };
+		let open = Event { path: Some(b"a\"b"), ..told([at, 7, 577, 0o644, 0, 0], 3) };
 		assert_eq!(text(&open, "openat"), "openat(AT_FDCWD, \"a\\042b\", 577, 420, 0, 0)");
-		let vector = Told { pointed: [300, 0], ..told([3, 7, 2, 0, 0, 0], 300) };
+		let vector = Event { pointed: [300, 0], ..told([3, 7, 2, 0, 0, 0], 300) };
 		assert_eq!(text(&vector, "writev"), "writev(3, [{iov_len=300}], 2, 0, 0, 0)");
-		let copy = Told { pointed: [400, 0], ..told([3, 0, 4, 9, 100, 0], 100) };
+		let copy = Event { pointed: [400, 0], ..told([3, 0, 4, 9, 100, 0], 100) };
 		assert_eq!(text(&copy, "copy_file_range"), "copy_file_range(3, NULL, 4, [300], 100, 0)");
-		let ends = Told { pointed: [6 << 32 | 5, 0], ..told([9, 0, 0, 0, 0, 0], 0) };
+		let ends = Event { pointed: [6 << 32 | 5, 0], ..told([9, 0, 0, 0, 0, 0], 0) };
 		assert_eq!(text(&ends, "pipe2"), "pipe2([5<pipe:[0]>, 6<pipe:[0]>], 0, 0, 0, 0, 0)");
 		let map = told([0, 4096, 1, 34, u64::from(u32::MAX), 0], 0);
 		assert_eq!(text(&map, "mmap"), "mmap(0, 4096, 1, 34, -1, 0)");

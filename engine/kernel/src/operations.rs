@@ -2,7 +2,7 @@
 
 use fathom_strace::{Action, File, Post};
 
-use crate::calls::Told;
+use crate::calls::Event;
 
 /// Codes of linux/io_uring.h.
 fn action_of_ring(opcode: u32) -> Option<Action> {
@@ -22,18 +22,18 @@ fn action_of_ring(opcode: u32) -> Option<Action> {
 const PATHS: [u32; 6] = [18, 21, 28, 35, 36, 37];
 const WITH_OFFSET: [u32; 9] = [1, 2, 3, 4, 5, 8, 17, 22, 23];
 
-pub fn key_of_ring(told: &Told<'_>) -> (u64, u64) {
-	(0, told.arguments[0])
+pub fn key_of_ring(seen: &Event<'_>) -> (u64, u64) {
+	(0, seen.arguments[0])
 }
 
 /// `None`: of no file.
-pub fn of_ring<'a>(told: &Told<'a>) -> Option<Post<'a>> {
-	let [_, ring, fd, fixed, offset, size] = told.arguments;
-	let opcode = told.number;
+pub fn of_ring<'a>(seen: &Event<'a>) -> Option<Post<'a>> {
+	let [_, ring, fd, fixed, offset, size] = seen.arguments;
+	let opcode = seen.number;
 	let mut action = action_of_ring(opcode)?;
 	let fd = i64::from(fd as i32);
 	let file = match fixed {
-		_ if PATHS.contains(&opcode) => File::Path(fd, told.path?, told.pointed[0] as i64),
+		_ if PATHS.contains(&opcode) => File::Path(fd, seen.path?, seen.pointed[0] as i64),
 		0 => File::Descriptor(fd),
 		_ => File::Registered(ring, fd),
 	};
@@ -42,7 +42,7 @@ pub fn of_ring<'a>(told: &Told<'a>) -> Option<Post<'a>> {
 	}
 	let offset = (offset as i64 >= 0 && WITH_OFFSET.contains(&opcode)).then_some(offset as i64);
 	// All ones: the vector could not be read.
-	Some(Post { key: key_of_ring(told), action, opcode, file, size: (size as i64).max(0), offset })
+	Some(Post { key: key_of_ring(seen), action, opcode, file, size: (size as i64).max(0), offset })
 }
 
 fn long(bytes: &[u8], at: usize) -> u64 {
@@ -84,10 +84,10 @@ pub fn fetched(bytes: &[u8], process: u64) -> impl Iterator<Item = ((u64, u64), 
 }
 
 /// Files that a ring knows from now on: the first's number, and descriptors.
-pub fn registered(told: &Told<'_>, call: &str) -> Option<(i64, Vec<i32>)> {
-	let bytes = told.path.filter(|_| call == "io_uring_register" && told.result >= 0)?;
+pub fn registered(seen: &Event<'_>, call: &str) -> Option<(i64, Vec<i32>)> {
+	let bytes = seen.path.filter(|_| call == "io_uring_register" && seen.result >= 0)?;
 	let files = bytes.chunks_exact(4).map(|fd| i32::from_le_bytes([fd[0], fd[1], fd[2], fd[3]]));
-	Some((told.pointed[0] as i64, files.collect()))
+	Some((seen.pointed[0] as i64, files.collect()))
 }
 
 #[cfg(test)]

@@ -137,8 +137,8 @@ impl Programs {
 
 	/// From now on, what this process does is told, and what it starts; with `calls` its system calls, too.
 	pub fn follow_process(&mut self, process: u32, calls: bool) -> Result<(), KernelError> {
-		let asked = if calls { ALL } else { NO_CALLS };
-		self.processes.insert(process, asked, 0).map_err(|error| why(&error))
+		let mask = if calls { ALL } else { NO_CALLS };
+		self.processes.insert(process, mask, 0).map_err(|error| why(&error))
 	}
 
 	/// Have all of them ended?

@@ -8,7 +8,7 @@ use fathom_import::{Node, write};
 use fathom_strace::{Live, Program};
 
 use crate::KernelError;
-use crate::calls::{self, DONE, EXEC, FETCHED, FORK, Known, POST, POSTS, RECORDED, RING, Told};
+use crate::calls::{self, DONE, EXEC, Event, FETCHED, FORK, Known, POST, POSTS, RECORDED, RING};
 use crate::operations;
 
 /// What the log says of such a program.
@@ -72,25 +72,25 @@ impl<'n> Unrecorded<'n> {
 		}
 	}
 
-	pub fn take(&mut self, told: &Told<'_>) {
-		match told.kind {
-			FORK => self.fork(told),
-			EXEC => self.exec(told),
-			RECORDED => self.live.forget(told.thread),
+	pub fn take(&mut self, event: &Event<'_>) {
+		match event.kind {
+			FORK => self.fork(event),
+			EXEC => self.exec(event),
+			RECORDED => self.live.forget(event.thread),
 			RING => {
-				let [fd, ring, ..] = told.arguments;
-				self.rings.insert((told.process, fd), ring);
+				let [fd, ring, ..] = event.arguments;
+				self.rings.insert((event.process, fd), ring);
 			}
-			POST | DONE | POSTS | FETCHED => self.operations(told),
-			_ => self.call(told),
+			POST | DONE | POSTS | FETCHED => self.operations(event),
+			_ => self.call(event),
 		}
 	}
 
-	fn fork(&mut self, told: &Told<'_>) {
-		let [thread, process, same_files, same_directory, ..] = told.arguments;
+	fn fork(&mut self, event: &Event<'_>) {
+		let [thread, process, same_files, same_directory, ..] = event.arguments;
 		let (thread, process) = (thread as u32, process as u32);
-		let of_its_own = process != told.process;
-		if told.process == self.parent || self.starting.contains(&told.process) {
+		let of_its_own = process != event.process;
+		if event.process == self.parent || self.starting.contains(&event.process) {
 			self.starting.insert(process);
 			return;
 		}
@@ -100,54 +100,60 @@ impl<'n> Unrecorded<'n> {
 		shares.extend((same_directory != 0).then_some("CLONE_FS|"));
 		let text = shares.concat().into_bytes();
 		self.live.call(
-			told.thread,
-			(told.began, told.ended),
+			event.thread,
+			(event.began, event.ended),
 			[text, b"0)".to_vec()].concat(),
 			i64::from(thread),
 		);
 	}
 
-	fn exec(&mut self, told: &Told<'_>) {
-		let (process, first) = (told.process, self.starting.remove(&told.process));
+	fn exec(&mut self, event: &Event<'_>) {
+		let (process, first) = (event.process, self.starting.remove(&event.process));
 		// The program has what `fathom run` has; of another it is looked up while it runs.
 		let of = if first { self.parent } else { process };
 		let open = |fd: i64| Some((fd, link(of, &format!("fd/{fd}"))?));
 		let program = Program {
 			parent: self.parent,
-			path: told.path.unwrap_or_default().to_vec(),
-			words: told.words(),
+			path: event.path.unwrap_or_default().to_vec(),
+			words: event.words(),
 			directory: link(of, "cwd"),
 			open: (0..FIRST_DESCRIPTORS).filter_map(open).collect(),
 		};
-		self.live.program(told.thread, told.began, program);
+		self.live.program(event.thread, event.began, program);
 	}
 
-	fn call(&mut self, told: &Told<'_>) {
-		let known = self.known.get(&told.number).filter(|_| !self.starting.contains(&told.process));
+	fn call(&mut self, event: &Event<'_>) {
+		let known =
+			self.known.get(&event.number).filter(|_| !self.starting.contains(&event.process));
 		if let Some(known) = known {
-			if let Some((first, files)) = operations::registered(told, known.name)
-				&& let Some(&ring) = self.rings.get(&(told.process, told.arguments[0]))
+			if let Some((first, files)) = operations::registered(event, known.name)
+				&& let Some(&ring) = self.rings.get(&(event.process, event.arguments[0]))
 			{
-				self.live.register(told.thread, ring, first, &files);
+				self.live.register(event.thread, ring, first, &files);
 			}
-			self.live.call(told.thread, (told.began, told.ended), told.text(known), told.result);
+			self.live.call(
+				event.thread,
+				(event.began, event.ended),
+				event.text(known),
+				event.result,
+			);
 		}
 	}
 
-	fn operations(&mut self, told: &Told<'_>) {
-		let (at, process) = (told.began, u64::from(told.process));
-		let who = (told.process, told.thread);
-		match told.kind {
+	fn operations(&mut self, event: &Event<'_>) {
+		let (at, process) = (event.began, u64::from(event.process));
+		let who = (event.process, event.thread);
+		match event.kind {
 			POST => {
-				if let Some(post) = operations::of_ring(told) {
+				if let Some(post) = operations::of_ring(event) {
 					self.live.post(who, at, &post);
 				}
 			}
-			DONE => self.live.done(None, at, operations::key_of_ring(told), told.result),
-			POSTS => operations::of_blocks(told.path.unwrap_or_default(), process)
+			DONE => self.live.done(None, at, operations::key_of_ring(event), event.result),
+			POSTS => operations::of_blocks(event.path.unwrap_or_default(), process)
 				.for_each(|post| self.live.post(who, at, &post)),
-			_ => operations::fetched(told.path.unwrap_or_default(), process)
-				.for_each(|(key, result)| self.live.done(Some(told.thread), at, key, result)),
+			_ => operations::fetched(event.path.unwrap_or_default(), process)
+				.for_each(|(key, result)| self.live.done(Some(event.thread), at, key, result)),
 		}
 	}
 

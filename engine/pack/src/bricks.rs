@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::define::Identity;
 use crate::files::FileRow;
-use crate::merge::Merged;
+use crate::merged::Merged;
 
 /// What clients' file systems are called in mount tables.
 const CLIENT: &str = "fuse.glusterfs";

@@ -11,10 +11,11 @@ use parquet::arrow::arrow_writer::{ArrowColumnWriter, ArrowRowGroupWriterFactory
 use parquet::errors::{ParquetError, Result};
 use parquet::file::writer::SerializedFileWriter;
 
+use crate::column::schema_of;
 use crate::columns::{CallColumns, OFFSET_FROM, SCATTERED, STATES};
 use crate::define::Op;
 use crate::error::{At, PackError};
-use crate::output::{GROUP_ROWS, properties, schema_of};
+use crate::output::{GROUP_ROWS, properties};
 use crate::runs::{Meaning, RunColumn};
 use crate::schema;
 

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use crate::collectives::{Collectives, RankCall};
 use crate::columns::LinkColumns;
 use crate::marks::MarkRow;
-use crate::merge::Merged;
+use crate::merged::Merged;
 use crate::survey::{Below, CollectiveCall};
 use crate::view::{Moved, SPREAD};
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::clock::Line;
-use crate::merge::Merged;
+use crate::merged::Merged;
 use crate::times::{Member, SyncPoint};
 
 /// The same at every rank by local counting alone.

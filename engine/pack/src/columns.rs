@@ -13,8 +13,8 @@ use arrow_schema::ArrowError;
 
 use fathom_stream::link_kind;
 
+use crate::column::schema_of;
 use crate::define::Op;
-use crate::output::schema_of;
 use crate::schema;
 
 /// Bits of [`CallRow::valid`]: columns that are not null, and those of yes or no that are yes.

@@ -6,7 +6,10 @@ use fathom_stream::{MAX_FIELDS, OpRecord, ProcessRecord, Record, Site, op_flag};
 use serde::{Deserialize, Serialize};
 
 use crate::counters::Direction;
-use crate::survey::{REMOVED, RENAMED};
+
+/// Kinds of marks that say of files what calls said that are not there any more: `FROM\0TO` and the object, or the object.
+pub const RENAMED: &str = "renamed";
+pub const REMOVED: &str = "removed";
 
 /// Fields of an op.
 pub const MAX_TARGETS: usize = MAX_FIELDS;

@@ -6,7 +6,7 @@ use fathom_stream::{Decoder, Item, Record, Segment, chunks};
 
 use crate::clock::Kind;
 use crate::error::PackError;
-use crate::merge::{ImageState, Merged};
+use crate::merged::{ImageState, Merged};
 use crate::run::Run;
 use crate::times::Times;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use fathom_stream::ThreadUse;
 
-use crate::merge::{Merged, ProcessRow};
+use crate::merged::{Merged, ProcessRow};
 use crate::run::Run;
 use crate::times::{Times, starts};
 

@@ -1,120 +1,6 @@
-//! What belongs to a run-time, not to the program: `catalog/runtime-files.toml`.
-
-use std::collections::BTreeSet;
-
-use serde::Deserialize;
+//! What belongs to a run-time, not to the program.
 
 use crate::counters::{Key, NO_FILE};
-use crate::error::PackError;
-use crate::merge::Merged;
-
-const CATALOG: &str = include_str!("../../../catalog/runtime-files.toml");
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Catalog {
-	calls: Vec<String>,
-	launchers: Vec<String>,
-	#[serde(rename = "unrecorded")]
-	_unrecorded: Vec<String>,
-	files: Vec<Rule>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Rule {
-	#[serde(rename = "why")]
-	_why: String,
-	/// Folders, with all that is below them.
-	#[serde(default)]
-	under: Vec<String>,
-	#[serde(default)]
-	except: Vec<String>,
-	/// Names, anywhere in a path.
-	#[serde(default)]
-	inside: Vec<String>,
-	/// Whole paths.
-	#[serde(default)]
-	named: Vec<String>,
-	/// Programs, libraries and layers that have such files: where a run is of none of them, what copies the files is looked at.
-	#[serde(default)]
-	of: Vec<String>,
-}
-
-impl Catalog {
-	fn read() -> Result<Catalog, PackError> {
-		toml::from_str(CATALOG).map_err(|error| PackError::Data {
-			path: "catalog/runtime-files.toml".into(),
-			reason: error.to_string(),
-		})
-	}
-
-	/// The rules of a run whose processes are of these programs, libraries and layers; none: it is not known of which.
-	fn files_of(&self, names: Option<&BTreeSet<String>>) -> Files<'_> {
-		let is_there = |rule: &&Rule| {
-			let has = |names: &BTreeSet<String>| names.iter().any(|name| rule.is_of(name));
-			rule.of.is_empty() || names.is_none_or(has)
-		};
-		Files(self.files.iter().filter(is_there).collect())
-	}
-
-	fn has_launcher(&self, exe: &str) -> bool {
-		self.launchers.iter().any(|one| fits(last_name(exe), one))
-	}
-}
-
-/// Rules of a run.
-struct Files<'c>(Vec<&'c Rule>);
-
-impl Files<'_> {
-	fn has(&self, path: &str) -> bool {
-		self.0.iter().any(|rule| rule.holds(path))
-	}
-}
-
-/// Of the executables of a run's processes, the modules that called, and the layers; none: one of them has no executable that is known.
-fn names(merged: &Merged) -> Option<BTreeSet<String>> {
-	let mut names = BTreeSet::new();
-	for row in &merged.processes {
-		let exe = merged.images[row.image].identity(row.key.1).exe?;
-		names.insert(last_name(&exe).to_owned());
-	}
-	let modules = merged.images.iter().flat_map(|image| image.survey.definitions.modules.values());
-	names.extend(modules.map(|module| last_name(&module.path).to_owned()));
-	names.extend(merged.layers().map(str::to_owned));
-	Some(names)
-}
-
-fn last_name(path: &str) -> &str {
-	path.rsplit('/').next().unwrap_or(path)
-}
-
-impl Rule {
-	fn is_of(&self, name: &str) -> bool {
-		self.of.iter().any(|one| fits(name, one))
-	}
-
-	fn holds(&self, path: &str) -> bool {
-		let below = |folders: &[String]| folders.iter().any(|folder| is_below(path, folder));
-		(below(&self.under) && !below(&self.except))
-			|| self.named.iter().any(|name| fits(path, name))
-			|| self.inside.iter().any(|name| path.split('/').any(|one| fits(one, name)))
-	}
-}
-
-fn is_below(path: &str, folder: &str) -> bool {
-	path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
-/// `*` in the pattern stands for any letters.
-fn fits(text: &str, pattern: &str) -> bool {
-	let Some((head, rest)) = pattern.split_once('*') else { return text == pattern };
-	let Some(text) = text.strip_prefix(head) else { return false };
-	if rest.is_empty() {
-		return true;
-	}
-	(0..=text.len()).any(|at| text.is_char_boundary(at) && fits(&text[at..], rest))
-}
 
 /// Which files, ops and processes of a run.
 #[derive(Debug, Default)]
@@ -122,41 +8,12 @@ pub struct Runtime {
 	/// By file.
 	pub files: Vec<bool>,
 	/// By op.
-	ops: Vec<bool>,
+	pub ops: Vec<bool>,
 	/// By process: it starts others, and these did something.
-	processes: Vec<bool>,
+	pub processes: Vec<bool>,
 }
 
 impl Runtime {
-	pub fn of(merged: &Merged) -> Result<Runtime, PackError> {
-		let catalog = Catalog::read()?;
-		let most = merged.processes.last().map_or(0, |row| row.process as usize + 1);
-		let mut processes = vec![false; most];
-		let mut others = false;
-		for row in &merged.processes {
-			let who = merged.images[row.image].identity(row.key.1);
-			let starts = who.rank.is_none()
-				&& who.exe.as_deref().is_some_and(|exe| catalog.has_launcher(exe));
-			processes[row.process as usize] = starts;
-			others |= !starts;
-		}
-		if !others {
-			processes.clear();
-		}
-		let names = names(merged);
-		let files = catalog.files_of(names.as_ref());
-		Ok(Runtime {
-			files: merged
-				.files
-				.rows
-				.iter()
-				.map(|row| row.paths.last().is_some_and(|path| files.has(path)))
-				.collect(),
-			ops: merged.ops.iter().map(|op| catalog.calls.contains(&op.name)).collect(),
-			processes,
-		})
-	}
-
 	/// Are calls of this key the run-time's?
 	#[inline]
 	pub fn has(&self, key: &Key) -> bool {
@@ -164,82 +21,5 @@ impl Runtime {
 		let file = key.file != NO_FILE && self.files.get(key.file as usize).is_some_and(|&is| is);
 		let launcher = self.processes.get(key.process as usize).copied().unwrap_or(false);
 		file || launcher || op(key.op) || op(key.enclosing)
-	}
-}
-
-#[cfg(test)]
-mod tests {
-	use super::*;
-
-	fn is_runtime(path: &str) -> bool {
-		Catalog::read().is_ok_and(|catalog| catalog.files_of(None).has(path))
-	}
-
-	#[test]
-	fn modules_that_no_interpreter_reads_are_the_programs() {
-		let catalog = Catalog::read().unwrap_or_else(|error| unreachable!("{error}"));
-		for (program, module) in [
-			("tar", false),
-			("python3.11", true),
-			("libpython3.12.so.1.0", true),
-			("libmpi.so", false),
-		] {
-			let files = catalog.files_of(Some(&BTreeSet::from([program.to_owned()])));
-			assert_eq!(files.has("/venv/lib/site-packages/numpy/x.py"), module, "{program}");
-			assert!(files.has("/opt/lib/libfftw3.so.3"), "{program}");
-			assert!(files.has("/usr/lib/locale/C.utf8/LC_CTYPE"), "{program}");
-		}
-	}
-
-	#[test]
-	fn what_a_library_keeps_beside_a_file_is_its_own() {
-		let catalog = Catalog::read().unwrap_or_else(|error| unreachable!("{error}"));
-		for (of, path, expected) in [
-			("mpiio", "/scratch/.out.shfp.500495048.28781", true),
-			("mpiio", "/scratch/out.locktest.0", true),
-			("tar", "/scratch/.out.shfp.500495048.28781", false),
-			("mpiio", "/scratch/out", false),
-		] {
-			let files = catalog.files_of(Some(&BTreeSet::from([of.to_owned()])));
-			assert_eq!(files.has(path), expected, "{of} {path}");
-		}
-	}
-
-	#[test]
-	fn files_of_run_times_are_known_by_their_paths() {
-		let theirs = [
-			"/proc/self/status",
-			"/dev/null",
-			"/dev/shm/ucx_shm_posix_4",
-			"/sys",
-			"/opt/conda/lib/python3.11/json/__init__.py",
-			"/home/me/venv/lib/site-packages/numpy/x.npy",
-			"/opt/mpi/lib/libmpi.so.40",
-			"/etc/hosts",
-		];
-		assert_eq!(theirs.into_iter().filter(|path| !is_runtime(path)).count(), 0);
-		let programs = [
-			"/dev/shm/mine",
-			"/scratch/out.h5",
-			"/process/data",
-			"/home/me/python/x",
-			"/data/etc/x",
-			"a.solution",
-		];
-		assert_eq!(programs.into_iter().filter(|path| is_runtime(path)).count(), 0);
-	}
-
-	#[test]
-	fn a_star_stands_for_any_letters() {
-		for (text, pattern, expected) in [
-			("libmpi.so.40", "*.so.*", true),
-			("libmpi.so", "*.so.*", false),
-			("mpiexec", "mpiexec", true),
-			("é", "*", true),
-			("éa", "*a", true),
-			("", "*", true),
-		] {
-			assert_eq!(fits(text, pattern), expected, "{text} {pattern}");
-		}
 	}
 }

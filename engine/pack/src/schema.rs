@@ -1,7 +1,7 @@
 //! Made from catalog/tables.toml by `make facts`.
 
-use crate::output::Column;
-use crate::output::Kind::*;
+use crate::column::Column;
+use crate::column::Kind::*;
 
 /// The columns of each table.
 pub const TABLES: [(&str, &[Column]); 21] = [

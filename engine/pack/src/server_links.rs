@@ -16,7 +16,7 @@ use crate::columns::{CallRow, LinkColumns, StreamFacts, has};
 use crate::define::Op;
 use crate::extents::{Bytes, Extents, Taken};
 use crate::marks::MarkRow;
-use crate::merge::Merged;
+use crate::merged::Merged;
 
 /// Percent, to be shared by all calls that it may have been. File, bytes and time agree; it waited for bytes of its own process that others' could have been among;
 /// bytes agree, time does not; the place in the file is not known.

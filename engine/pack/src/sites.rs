@@ -23,6 +23,26 @@ pub struct SiteKey {
 	pub caller: Option<u32>,
 }
 
+impl SiteKey {
+	/// Of a place in a module; `executable`: what the process runs, should the module be named by its link in /proc.
+	pub fn of(
+		(module, build_id): (&str, &[u8]),
+		executable: &str,
+		offset: u64,
+		entry: &str,
+		script: &ScriptLine,
+	) -> SiteKey {
+		SiteKey {
+			module: if module == "/proc/self/exe" { executable } else { module }.to_owned(),
+			build_id: build_id.to_owned(),
+			offset,
+			entry: entry.to_owned(),
+			script: script.clone(),
+			caller: None,
+		}
+	}
+}
+
 #[derive(Debug, Clone, Default)]
 pub struct Resolved {
 	pub function: Option<String>,
@@ -55,12 +75,12 @@ impl Sites {
 	pub fn number(
 		&mut self,
 		site: u32,
-		told: impl Fn(u32) -> Option<(SiteKey, u32)>,
+		site_of: impl Fn(u32) -> Option<(SiteKey, u32)>,
 	) -> Option<u32> {
 		let mut chain = Vec::new();
 		let mut at = site;
 		while chain.len() < MOST_CALLERS
-			&& let Some((key, caller)) = told(at)
+			&& let Some((key, caller)) = site_of(at)
 		{
 			chain.push(key);
 			at = caller;

@@ -11,15 +11,11 @@ use fathom_stream::{
 use serde::{Deserialize, Serialize};
 
 use crate::counters::Direction;
-use crate::define::{self, Definitions, Target};
+use crate::define::{self, Definitions, REMOVED, RENAMED, Target};
 use crate::error::PackError;
 use crate::image::{Loaded, StreamChunks};
 use crate::run::Image;
 use crate::walk::{Row, State, Visitor, Walker};
-
-/// Kinds of marks that say of files what calls said that are not there any more: `FROM\0TO` and the object, or the object.
-pub const RENAMED: &str = "renamed";
-pub const REMOVED: &str = "removed";
 
 #[derive(Debug, Serialize, Deserialize)]
 pub struct StreamSurvey {
@@ -423,7 +419,7 @@ impl<'s> Pass<'s> {
 	}
 
 	/// What a mark says in place of a call that is not there any more.
-	fn told(&mut self, mark: &Mark<'_>) {
+	fn name_change(&mut self, mark: &Mark<'_>) {
 		let object = mark.value as u32;
 		if mark.kind == REMOVED.as_bytes() {
 			self.removed(object);
@@ -610,7 +606,7 @@ impl Visitor for Pass<'_> {
 		match record {
 			Record::Counter(counter) => self.counted(counter),
 			Record::Link(link) => self.completed(link),
-			Record::Mark(mark) => self.told(mark),
+			Record::Mark(mark) => self.name_change(mark),
 			Record::Text(text) => {
 				let name = String::from_utf8_lossy(text.name);
 				if name == "to" {

@@ -18,18 +18,20 @@ use crate::define::Op;
 use crate::error::{At, PackError};
 use crate::heat::Heat;
 use crate::image::Loaded;
-use crate::merge::ImageState;
+use crate::merged::ImageState;
 use crate::own::Nature;
-use crate::pack::{Lock, Whole, bring_in, remove, survey_images, threads};
+use crate::pack::{Lock, bring_in};
+use crate::plan::Plan;
 use crate::process_facts::ProcessFacts;
 use crate::progress::Progress;
 use crate::recover::this_node;
 use crate::run::Run;
-use crate::shares::Plan;
+use crate::staging::remove;
 use crate::survey::{ordered, ordinals};
 use crate::thinned::{Note, Sums, thinned};
 use crate::triggers::{COUNTED, Shown, Triggers, that_matters};
 use crate::walk::{Row, State, Visitor, Walker};
+use crate::whole::{Whole, survey_images, threads};
 use crate::write::{Writer, stream_rows};
 
 /// Kind of the mark of an image whose calls are gone; its value: how many.
@@ -70,8 +72,9 @@ pub fn thin(path: &Path, triggers: &Triggers, options: &Thin) -> Result<Vec<Deci
 	let recovered = bring_in(path, options.ring.as_deref())?;
 	let mut run = Run::open(path)?;
 	if options.this_node {
-		let here = this_node(path)?;
-		run.images.retain(|image| image.files.iter().all(|file| file.path.starts_with(&here)));
+		let node_folder = this_node(path)?;
+		run.images
+			.retain(|image| image.files.iter().all(|file| file.path.starts_with(&node_folder)));
 	}
 	threads(0)?.install(|| {
 		let plan = Plan::new(&run, &recovered, 1, 0);

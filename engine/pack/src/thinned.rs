@@ -12,10 +12,11 @@ use fathom_stream::{
 use crate::clock::Line;
 use crate::common_values::Top;
 use crate::counters::{EVERY_COUNT, Key, LaneKey, NO_OBJECT, NO_OP, Sum};
+use crate::define::{REMOVED, RENAMED};
 use crate::heat::{Bin, HeatKey};
 use crate::image::{Content, StreamChunks};
-use crate::merge::{ImageState, Merged};
-use crate::survey::{REMOVED, RENAMED, ordered};
+use crate::merged::{ImageState, Merged};
+use crate::survey::ordered;
 
 /// Chunks that a stream keeps as such, at most: each has a reading of the clock.
 const CHUNKS: usize = 64;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use fathom_stream::Clock;
 
 use crate::clock::{Correction, Kind, Line, realtime_offset};
-use crate::merge::{Merged, ProcessRow};
+use crate::merged::{Merged, ProcessRow};
 use crate::run::Run;
 use crate::sync::{Aligned, Passage, align};
 

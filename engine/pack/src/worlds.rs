@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::define::Identity;
-use crate::merge::ImageState;
+use crate::merged::ImageState;
 
 /// World of an image: its number in the order of their starts, and what is added to its ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

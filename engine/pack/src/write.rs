@@ -16,6 +16,7 @@ use crate::calls::{FieldPlan, ImageMaps, Inside, Map, Out, Pending, StreamRows, 
 use crate::calls_file::{CallsFile, OpTexts};
 use crate::clock::Line;
 use crate::collectives::CallNumbers;
+use crate::column::schema_of;
 use crate::columns::{LinkColumns, StreamFacts};
 use crate::common_values::Top;
 use crate::counters::{Key, Sum};
@@ -23,8 +24,8 @@ use crate::define::Op;
 use crate::error::{At, PackError};
 use crate::heat::{Bin, Heat, HeatKey};
 use crate::image::{Content, Loaded};
-use crate::merge::{ImageState, Merged};
-use crate::output::{properties, schema_of};
+use crate::merged::{ImageState, Merged};
+use crate::output::properties;
 use crate::progress::Progress;
 use crate::schema;
 use crate::server_links::{FileAccesses, Watched};

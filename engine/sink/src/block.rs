@@ -3,7 +3,6 @@
 use fathom_stream::{Cursor, put_text, put_varint};
 
 use crate::Flaw;
-use crate::sink::good_name;
 
 pub(crate) const MAGIC: &[u8; 8] = b"FATHOMSB";
 /// Before the directory.
@@ -15,6 +14,12 @@ const LAST: u32 = 1;
 pub(crate) const MOST_DIRECTORY: usize = 4 << 20;
 /// Most bytes of files in a block; stored they are never more.
 pub const MOST_RAW: usize = 32 << 20;
+
+/// A name that stays inside its folder, and is no other file there by another spelling.
+pub fn good_name(name: &str) -> bool {
+	let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+	!name.is_empty() && name.len() <= 255 && !name.starts_with('.') && name.chars().all(plain)
+}
 
 /// How data is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,8 +3,7 @@
 
 use fathom_stream::{Cursor, put_text, put_varint};
 
-use crate::block::{Head, u32_at};
-use crate::sink::good_name;
+use crate::block::{Head, good_name, u32_at};
 
 const MAGIC: &[u8; 8] = b"FATHOMSX";
 const HEADER: usize = 32;

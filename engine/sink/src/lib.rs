@@ -11,14 +11,14 @@ mod sink;
 mod spool;
 mod writer;
 
-pub use block::{Codec, Head, MOST_RAW, Piece, compress, seal};
+pub use block::{Codec, Head, MOST_RAW, Piece, compress, good_name, seal};
 pub use file::{
 	IfThere, create_new, entries, is_directory, make_directories, open_or_create, remove_abandoned,
 	replace, replace_bytes, sync_below, sync_directory, write_new,
 };
 pub use index::{Entry, Records, index, read_index};
 pub use scan::{Bytes, Scanned, scan};
-pub use sink::{Files, INDEX, Lost, Report, Sink, good_name};
+pub use sink::{Files, INDEX, Lost, Report, Sink};
 pub use spool::{Spool, bring_in, random};
 pub use writer::Writer;
 

@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use crate::block::{Codec, Head};
+use crate::block::{Codec, Head, good_name};
 use crate::file::{IfThere, entries, replace_bytes};
 use crate::index::{Entry, index, read_index};
 use crate::scan::{Bytes, scan};
@@ -17,12 +17,6 @@ pub const INDEX: &str = "index";
 const SUFFIX: &str = "blocks";
 /// Most bytes of blocks that are kept for the next reader of one of their streams.
 const CACHE: usize = 128 << 20;
-
-/// A name that stays inside its folder, and is no other file there by another spelling.
-pub fn good_name(name: &str) -> bool {
-	let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
-	!name.is_empty() && name.len() <= 255 && !name.starts_with('.') && name.chars().all(plain)
-}
 
 /// What is not there, for the run's log.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,9 +8,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FallocateFlags, SeekFrom, fallocate, seek};
 
-use crate::block::{Codec, Head, MOST_RAW, Piece, seal};
+use crate::block::{Codec, Head, MOST_RAW, Piece, good_name, seal};
 use crate::file::{IfThere, make_directories, replace};
-use crate::sink::good_name;
 
 /// What is given back to the system begins and ends at its pages.
 const PAGE: u64 = 4096;

@@ -4,10 +4,10 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::block::{Codec, Head, Piece, seal};
+use crate::block::{Codec, Head, Piece, good_name, seal};
 use crate::file::write_new;
 use crate::index::{Entry, index};
-use crate::sink::{INDEX, good_name};
+use crate::sink::INDEX;
 use crate::spool::random;
 
 /// Bytes of files, and pieces of them, from which on a block is full.

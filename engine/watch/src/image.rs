@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use fathom_pack::{may_live, runs};
-use fathom_stream::{Header, OpenCall, Record, ThreadPage, chunk_flag, sealed_chunk};
+use fathom_stream::{Header, OpenCall, ThreadPage, chunk_flag, sealed_chunk};
 
 use crate::clock::{Rate, Source as Clock};
 use crate::growing::{FileChunk, Growing};
@@ -13,7 +13,7 @@ use crate::missed::Missed;
 use crate::names::{Book, Names};
 use crate::ring::{Content, Reader, Ring};
 use crate::stream::Stream;
-use crate::sums::Sums;
+use crate::target::{Process, StreamTarget};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
@@ -21,42 +21,6 @@ pub enum State {
 	Ended,
 	/// It did not end in order.
 	Killed,
-}
-
-/// A process: the image's own, or a vfork child on its memory.
-pub struct Process {
-	pub pid: u32,
-	pub rank: Option<u32>,
-	pub sums: Sums,
-	/// Ticks of communication whose call has yet to end; at most 0. For `own.rs`.
-	pub owed: i64,
-}
-
-impl Process {
-	pub fn new(pid: u32) -> Process {
-		Process { pid, rank: None, sums: Sums::default(), owed: 0 }
-	}
-}
-
-/// Where the contents of a stream go.
-pub struct StreamTarget<'t> {
-	pub names: &'t mut Names,
-	pub book: &'t mut Book,
-	pub process: &'t mut Process,
-	pub missed: &'t mut Missed,
-}
-
-impl StreamTarget<'_> {
-	pub fn record(&mut self, record: &Record<'_>) {
-		match record {
-			Record::Process(process) => {
-				self.process.rank = self.process.rank.or(process.rank.checked_sub(1));
-			}
-			Record::Rank(rank) => self.process.rank = Some(rank.rank),
-			_ => {}
-		}
-		self.names.take(record, self.book);
-	}
 }
 
 /// What all images of a look share.

@@ -16,6 +16,7 @@ mod stream;
 mod sums;
 mod tables;
 mod tally;
+mod target;
 mod ticks;
 mod watch;
 

@@ -176,19 +176,19 @@ impl Names {
 
 	pub fn site(&mut self, site: u32, book: &mut Book) -> Option<u32> {
 		if self.sites.get(&site)?.known.is_none() {
-			let known = book.site(site, |number| self.told(number));
+			let known = book.site(site, |number| self.key_of(number));
 			self.sites.get_mut(&site)?.known = known;
 		}
 		self.known_site(site)
 	}
 
 	/// What the streams say of a site, and the site of its caller.
-	fn told(&self, site: u32) -> Option<(SiteKey, u32)> {
+	fn key_of(&self, site: u32) -> Option<(SiteKey, u32)> {
 		let site = self.sites.get(&site)?;
-		let (path, build_id) = self.modules.get(&site.module).cloned().unwrap_or_default();
-		let module = if path == "/proc/self/exe" { self.executable.clone() } else { path };
-		let (offset, entry, script) = (site.offset, site.entry.clone(), site.script.clone());
-		Some((SiteKey { module, build_id, offset, entry, script, caller: None }, site.caller))
+		let module = self.modules.get(&site.module);
+		let module = module.map_or(("", &[][..]), |(path, build_id)| (path, build_id));
+		let key = SiteKey::of(module, &self.executable, site.offset, &site.entry, &site.script);
+		Some((key, site.caller))
 	}
 }
 

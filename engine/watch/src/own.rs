@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::WatchError;
-use crate::image::{Image, Process, State};
+use crate::image::{Image, State};
 use crate::names::{Book, Names};
 use crate::sums::{Key, Sum};
+use crate::target::Process;
 use crate::watch::Watch;
 
 /// One process's, between two looks.

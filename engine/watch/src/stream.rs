@@ -4,8 +4,8 @@ use fathom_stream::{
 	Decoder, Header, Item, OpenCall, Place, Record, Unfinished, unfinished_reason,
 };
 
-use crate::image::StreamTarget;
 use crate::tally::Tally;
+use crate::target::StreamTarget;
 
 pub struct Stream {
 	/// Index in the image's processes.

@@ -53,7 +53,7 @@ REFERENCES = {
 #: A process without a rank, and with less than this share of the slowest one's I/O, is no peer of it.
 HELPER = 0.01
 #: Macros of these files are worked out once for each run.
-KEPT = ("account", "chains", "findings_", "kernel", "servers")
+STORED = ("account", "chains", "findings_", "kernel", "servers")
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def in_order(causes: Mapping[str, T]) -> dict[str, T]:
 def prepare(run: Run, sql: str) -> None:
     """Macros that several statements stand on are worked out once, those that others need first."""
     for macro in macros.named(sql):
-        if macro.file.startswith(KEPT) and not macro.parameters:
+        if macro.file.startswith(STORED) and not macro.parameters:
             run.keep_macro(macro.name)
 
 
@@ -126,7 +126,7 @@ class Account:
         if not self._has_chains:
             return 1.0
         condition, values = self._is_taken(causes, row)
-        found = self.run.sql(
+        measured = self.run.sql(
             f"""with each as (
                 select process, sum(time) as cells from account_left where {condition} group by process
             )
@@ -134,7 +134,7 @@ class Account:
             from (select sum(cells) as together from each join chains() using (process) group by chain)""",
             **values,
         )
-        return found["times"][0].as_py() or 1.0
+        return measured["times"][0].as_py() or 1.0
 
     @cached_property
     def _most_of(self) -> dict[str, float]:
@@ -191,7 +191,7 @@ class Account:
         They are never more than is in them.
         """
         condition, values = self._is_taken(causes, row)
-        found = self.run.sql(
+        measured = self.run.sql(
             f"""with each as (
                 select sum(time) / 1e9 as io, coalesce(sum(time) filter ({condition}), 0) / 1e9 as cells
                 from account_left join chains() using (process) group by chain
@@ -202,8 +202,8 @@ class Account:
             lost=lost,
             **values,
         ).to_pylist()[0]
-        together, alone = found["together"] or 0.0, found["alone"] or 0.0
-        if found["is_slow"]:
+        together, alone = measured["together"] or 0.0, measured["alone"] or 0.0
+        if measured["is_slow"]:
             return together
         # Others may wait for one who does less I/O than they do, though not in calls of I/O.
         waited = (alone - together) / 2 if self.waited is None else self.waited

@@ -72,7 +72,7 @@ def conditions(text: str) -> Iterator[str]:
 def fitting(text: str, used: Container[str]) -> str:
     """The parts whose condition holds. Those side by side are a list, unless they bring their own comma."""
 
-    def said(match: re.Match[str]) -> str:
+    def joined(match: re.Match[str]) -> str:
         parts = [
             part[2]
             for part in re.finditer(PART, match[0])
@@ -83,7 +83,7 @@ def fitting(text: str, used: Container[str]) -> str:
             for number, part in enumerate(parts)
         )
 
-    return re.sub(PARTS, said, text)
+    return re.sub(PARTS, joined, text)
 
 
 def advice(text: str, used: Container[str], language: str) -> str:

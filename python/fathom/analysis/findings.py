@@ -192,7 +192,7 @@ def _check(row: dict[str, Any]) -> None:
         raise UsageError("'calls' is a list of calls.id")
 
 
-class Asked:
+class Questions:
     """A run that findings are asked of: what several of them stand on is worked out once."""
 
     def __init__(self, run: Run) -> None:
@@ -242,7 +242,7 @@ class Asked:
         )
         return Program(words, lowest_versions(name for name in libraries if name))
 
-    def here(self, rule: Rule) -> Rule:
+    def fitted(self, rule: Rule) -> Rule:
         """The rule with the knob of this run's MPI-IO, and advice about what the program uses, in its language."""
         knob = rule.ompio if rule.ompio and self.is_ompio else rule.knob
         return replace(
@@ -397,7 +397,7 @@ def _finding(rule: Rule, row: dict[str, Any]) -> Finding:
     )
 
 
-def _habits(asked: Asked, findings: Sequence[Finding], around: Around) -> list[Finding]:
+def _habits(asked: Questions, findings: Sequence[Finding], around: Around) -> list[Finding]:
     """Those that lose much also without their longest example's stall: one call is no habit."""
 
     def stalled(finding: Finding) -> float:
@@ -430,7 +430,7 @@ def _bounded(finding: Finding, account: Account) -> Finding:
     return replace(finding, lost=won, between=(least, most))
 
 
-def _apart(asked: Asked, findings: Sequence[Finding]) -> list[Finding]:
+def _apart(asked: Questions, findings: Sequence[Finding]) -> list[Finding]:
     """The one with the most seconds takes its cells of the account; what follows from the same ones is not said again.
 
     A lack of processors comes first: ranks that wait for one look like much else.
@@ -463,7 +463,7 @@ def _located(finding: Finding, lines: dict[int, str]) -> Finding:
 
 def find(run: Run, rule_files: Sequence[Path]) -> Findings:
     """Asks every rule. A file that is no finding, or whose SQL fails, is said and the others are asked."""
-    questions, ours = Asked(run), frozenset(catalog())
+    questions, ours = Questions(run), frozenset(catalog())
     rules: list[Rule] = []
     conclusions: list[Finding] = []
     without: dict[str, list[str]] = {}
@@ -485,7 +485,7 @@ def find(run: Run, rule_files: Sequence[Path]) -> Findings:
             continue
         try:
             rows = [questions.advised(rule, row) for row in questions.rows(rule)]
-            conclusions += [_finding(questions.here(rule), row) for row in rows]
+            conclusions += [_finding(questions.fitted(rule), row) for row in rows]
         except FathomError as error:
             broken[str(rule.path)] = str(error)
     around = _around(run, _examples(conclusions))

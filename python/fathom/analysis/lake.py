@@ -61,13 +61,13 @@ class Beside:
 
 def beside(source: Source, name: str) -> Beside | None:
     """The last job of this name, batch number or id; None: there is none."""
-    found = source.sql(
+    jobs = source.sql(
         "from jobs where name = $name or job = $name or id = $name order by started desc, id limit 1",
         name=name,
     ).to_pylist()
-    if not found:
+    if not jobs:
         return None
-    job = found[0]
+    job = jobs[0]
     for ranks in (job["ranks"], None):
         measures = source.sql(
             "from lake_beside($id, $ranks::bigint)", id=job["id"], ranks=ranks
@@ -80,7 +80,7 @@ def beside(source: Source, name: str) -> Beside | None:
 
 def names(source: Source) -> list[str]:
     """Of the newest jobs."""
-    found: list[str] = source.sql("select name from jobs order by started desc limit 1000")[
+    jobs: list[str] = source.sql("select name from jobs order by started desc limit 1000")[
         "name"
     ].to_pylist()
-    return found
+    return jobs

@@ -19,7 +19,7 @@ from fathom.run.store import Run
 
 #: What wins less of the seconds there is little; what wins less than the second is not said.
 LEAST_SHARE = 0.01
-LEAST_SAID = 0.0001
+LEAST_SHOWN = 0.0001
 #: Rule -> requests as they are when its mistake is mended, and conflicts of locks that are left.
 MENDED: Mapping[str, tuple[str, str]] = {
     "small-accesses": ("from on_joined($store, 'on_requests_now')", "from on_conflicts_now"),
@@ -211,12 +211,12 @@ def _price(run: Run, store: str, requests: str, conflicts: str, name: str) -> No
 
 def _advice(run: Run, store: Store, before: There) -> list[Advice]:
     found = []
-    folder, asked = catalog_path("findings"), findings.Asked(run)
+    folder, questions = catalog_path("findings"), findings.Questions(run)
     for number, (name, (requests, conflicts)) in enumerate(MENDED.items()):
         _price(run, store.name, requests, conflicts, str(number))
         after = _slowest(run, f"on_cells_{number}")
         best = after.seconds.best if after else 0.0
-        if after is None or before.seconds.best - best <= LEAST_SAID * before.seconds.best:
+        if after is None or before.seconds.best - best <= LEAST_SHOWN * before.seconds.best:
             continue
         most = run.sql(
             "with each as (select place, what, best from on_cells_now union all"
@@ -225,7 +225,7 @@ def _advice(run: Run, store: Store, before: There) -> list[Advice]:
         ).to_pylist()[0]
         piece = max(1 << 20, min(16 << 20, store.default("stripe_bytes") or 0))
         unit = store.default("stripe_bytes") or store.default("lock_unit") or 4096
-        rule = asked.here(findings.read(folder / f"{name}.sql"))
+        rule = questions.fitted(findings.read(folder / f"{name}.sql"))
         # Of what else the rule knows of a run nothing is said.
         values = dict.fromkeys(columns(rule.fix)) | {
             "what": "read" if most["what"] == "read" else "write",

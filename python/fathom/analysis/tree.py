@@ -53,8 +53,8 @@ def call_tree(source: Source, place: Callable[[dict[str, Any]], str], frames: bo
     module. `frames`: with all functions that led to a call, those of libraries too, instead of the user's lines.
     Errors: `RunError` of a damaged run."""
     rows = source.sql("from call_tree($regions, $talk)", **own_values(source)).to_pylist()
-    found = source.sql("from site_paths(frames := $frames)", frames=frames)
-    paths = dict(zip(*found.to_pydict().values(), strict=True))
+    table = source.sql("from site_paths(frames := $frames)", frames=frames)
+    paths = dict(zip(*table.to_pydict().values(), strict=True))
     root, nodes = Node(""), dict[int, Node]()
     for row in rows:  # each after the one above it
         if row["above"] is not None:

@@ -25,7 +25,7 @@ class Verdict:
     limit: Limit
     value: float | None  # none: there is none of it
     bound: float
-    is_kept: bool
+    holds: bool
     lines: list[Line]  # of a limit that is broken: where most of it is from
 
 
@@ -37,9 +37,9 @@ def verdicts(amounts: Amounts, limits: Sequence[Limit]) -> list[Verdict]:
 
 
 def _verdict(amounts: Amounts, limit: Limit, of: dict[str, float | None]) -> Verdict:
-    is_kept = limit.is_kept(of)
-    lines = [] if is_kept else amounts.lines(limit.part, limit.quantity)
-    return Verdict(limit, of[limit.quantity], limit.bound(of), is_kept, lines)
+    holds = limit.holds(of)
+    lines = [] if holds else amounts.lines(limit.part, limit.quantity)
+    return Verdict(limit, of[limit.quantity], limit.bound(of), holds, lines)
 
 
 def written(quantity: str, value: float | None) -> str:
@@ -80,7 +80,7 @@ def as_json(name: str, every: Sequence[Verdict]) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "name": name,
-        "broken": sum(not one.is_kept for one in every),
+        "broken": sum(not one.holds for one in every),
         "limits": [_as_json(one) for one in every],
     }
 
@@ -97,14 +97,14 @@ def _as_json(verdict: Verdict) -> dict[str, Any]:
         "limit": limit.text,
         "bound": verdict.bound,
         "value": verdict.value,
-        "kept": verdict.is_kept,
+        "kept": verdict.holds,
         "lines": [vars(one) for one in verdict.lines],
     }
 
 
 def results(every: Sequence[Verdict]) -> list[Result]:
     """Those that are broken, for SARIF: one at each line, or without a place."""
-    return [one for verdict in every if not verdict.is_kept for one in _results(verdict)]
+    return [one for verdict in every if not verdict.holds for one in _results(verdict)]
 
 
 def _results(verdict: Verdict) -> list[Result]:
@@ -117,7 +117,7 @@ def _results(verdict: Verdict) -> list[Result]:
 
 def junit(name: str, every: Sequence[Verdict], seconds: float) -> str:
     """A test suite with a test for each limit."""
-    broken = sum(not one.is_kept for one in every)
+    broken = sum(not one.holds for one in every)
     suite = ElementTree.Element(
         "testsuite", name=f"fathom check {printable(name)}", tests=str(len(every)),
         failures=str(broken), errors="0", skipped="0", time=f"{seconds:.3f}",
@@ -127,7 +127,7 @@ def junit(name: str, every: Sequence[Verdict], seconds: float) -> str:
             suite, "testcase", classname=_class(one.limit.part),
             name=printable(f"{one.limit.quantity} {one.limit.text}"), time="0",
         )  # fmt: skip
-        if not one.is_kept:
+        if not one.holds:
             failure = ElementTree.SubElement(test, "failure", message=printable(sentence(one)))
             failure.text = "\n".join(
                 f"{printable(line.source)}:{line.line} {printable(line.function)}"

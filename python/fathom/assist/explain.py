@@ -30,7 +30,7 @@ from fathom.text import numbers as numerals
 FORMAT = 1
 SCHEMA = Path(__file__).with_name("explain.schema.json")
 #: Parts of the page that `content` and `recording` have in a form of their own.
-SAID = ("missing", "tracing")
+ELSEWHERE = ("missing", "tracing")
 
 Content = dict[str, Any]
 
@@ -55,7 +55,7 @@ def with_tables(page: Page, top: int | None = None) -> Content:
     tables = {
         part.name: page.table(part.name).slice(0, None if part.whole else top)
         for part in PARTS
-        if not part.alone and part.name not in SAID
+        if not part.alone and part.name not in ELSEWHERE
     }
     recording = {
         **as_json(page.table("tracing"))[0],

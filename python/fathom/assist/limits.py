@@ -53,7 +53,7 @@ class Limit:
             name = f"needed_{self.quantity.removeprefix('bytes_')}"
         return self.number * (amounts[name] or 0 if name else 1)
 
-    def is_kept(self, amounts: Mapping[str, float | None]) -> bool:
+    def holds(self, amounts: Mapping[str, float | None]) -> bool:
         """Of what there is nothing, no limit is passed."""
         value = amounts[self.quantity]
         return value is None or COMPARE[self.compare](value, self.bound(amounts))

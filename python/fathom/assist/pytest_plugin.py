@@ -83,6 +83,6 @@ def _broken(recording: Recording, limits: list[Limit]) -> str:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Arrow output on a DB-API result")  # run/database.py
         verdicts = check.verdicts(Amounts(recording.run), limits)
-    broken = [one for one in verdicts if not one.is_kept]
+    broken = [one for one in verdicts if not one.holds]
     lines = [f"{check.sentence(one)}\n    {check.blame(one)}" for one in broken]
     return "\n".join([*lines, f"the run: {recording.directory}"]) if broken else ""

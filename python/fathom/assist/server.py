@@ -109,9 +109,11 @@ class Runs:
 
     def paths(self) -> list[Path]:
         """Run directories in the folder and one below, the newest first."""
-        found = [*listed(self.folder, "*.fathom"), *listed(self.folder, "*/*.fathom")]
+        ranked = [*listed(self.folder, "*.fathom"), *listed(self.folder, "*/*.fathom")]
         inside = [
-            path for path in found if is_folder(path) and path.resolve().is_relative_to(self.folder)
+            path
+            for path in ranked
+            if is_folder(path) and path.resolve().is_relative_to(self.folder)
         ]
         return sorted(inside, key=lambda path: (-path.stat().st_mtime, path))
 
@@ -139,14 +141,14 @@ def serve(folder: Path, allow_running: bool = False) -> MCPServer[Any]:
         tools.runs, tools.account, tools.findings, tools.evidence, tools.schema, tools.sql,
         tools.compare, tools.predict,
     ):  # fmt: skip
-        server.add_tool(_asked(answer, turn), annotations=ToolAnnotations(read_only_hint=True))
+        server.add_tool(_tool(answer, turn), annotations=ToolAnnotations(read_only_hint=True))
     for start in (running.record, running.try_finding) if allow_running else ():
-        server.add_tool(_asked(start, turn), annotations=ToolAnnotations(read_only_hint=False))
+        server.add_tool(_tool(start, turn), annotations=ToolAnnotations(read_only_hint=False))
     _resources(server)
     return server
 
 
-def _asked(answer: Callable[..., Answer], turn: threading.Lock) -> Callable[..., Answer]:
+def _tool(answer: Callable[..., Answer], turn: threading.Lock) -> Callable[..., Answer]:
     """The same with quoted data; mistakes of who asks are one line."""
 
     @wraps(answer)
@@ -190,11 +192,11 @@ class Tools:
         """What loses time in a run, the most seconds of run time first: what to do (`advice`), how sure that is
         (`sure`, 0 to 1), source lines (FILE:LINE FUNCTION). Where `knob` is set, `try_finding` can prove it."""
         opened = self._runs.open(run)
-        found = conclusions.find(opened, findings.rules())
-        listed = findings_words.listed(opened, opened.manifest, found.conclusions[:TOP])
+        ranked = conclusions.find(opened, findings.rules())
+        listed = findings_words.listed(opened, opened.manifest, ranked.conclusions[:TOP])
         return {
             "run": run,
-            "rules_asked": found.rules_asked,
+            "rules_asked": ranked.rules_asked,
             "units": {
                 "lost_seconds": "seconds of run time that mending it wins, without what an earlier one of the list wins"
                 " already; null: a danger, not a loss"

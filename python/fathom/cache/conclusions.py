@@ -34,10 +34,10 @@ def find(run: Run, rule_files: Sequence[Path], asked: Callable[[], Run] | None =
         with contextlib.suppress(ValueError, TypeError, KeyError, FathomError):
             return _from_json(json.loads(content))
     began = time.monotonic()
-    found = findings.find(asked() if asked else run, rule_files)
-    if key and not found.broken and time.monotonic() - began > SLOW:
-        folder.write(key, json.dumps(_to_json(found)).encode())
-    return found
+    ranked = findings.find(asked() if asked else run, rule_files)
+    if key and not ranked.broken and time.monotonic() - began > SLOW:
+        folder.write(key, json.dumps(_to_json(ranked)).encode())
+    return ranked
 
 
 def _key(rule_files: Sequence[Path]) -> str | None:
@@ -48,34 +48,34 @@ def _key(rule_files: Sequence[Path]) -> str | None:
     return None
 
 
-def _to_json(found: Findings) -> dict[str, Any]:
+def _to_json(ranked: Findings) -> dict[str, Any]:
     conclusions = [
         {**vars(one), "rule": str(one.rule.path), "here": [one.rule.fix, one.rule.knob]}
-        for one in found.conclusions
+        for one in ranked.conclusions
     ]
     return {
         "conclusions": conclusions,
-        "rules_asked": found.rules_asked,
-        "without": found.without,
-        "bar": asdict(found.bar),
+        "rules_asked": ranked.rules_asked,
+        "without": ranked.without,
+        "bar": asdict(ranked.bar),
     }
 
 
-def _from_json(kept: dict[str, Any]) -> Findings:
-    bar = kept["bar"]
+def _from_json(stored: dict[str, Any]) -> Findings:
+    bar = stored["bar"]
     for name in ("slowest", "median"):
         bar[name] = bar[name] and Share(**bar[name])
     return Findings(
-        [_finding(one) for one in kept["conclusions"]],
-        kept["rules_asked"],
-        kept["without"],
+        [_finding(one) for one in stored["conclusions"]],
+        stored["rules_asked"],
+        stored["without"],
         {},
         Bar(**bar),
     )
 
 
-def _finding(kept: dict[str, Any]) -> Finding:
-    fix, knob = kept.pop("here")
-    rule = replace(findings.read(Path(kept.pop("rule"))), fix=fix, knob=knob)
-    between = kept.pop("between")
-    return Finding(rule=rule, between=tuple(between) if between else None, **kept)
+def _finding(stored: dict[str, Any]) -> Finding:
+    fix, knob = stored.pop("here")
+    rule = replace(findings.read(Path(stored.pop("rule"))), fix=fix, knob=knob)
+    between = stored.pop("between")
+    return Finding(rule=rule, between=tuple(between) if between else None, **stored)

@@ -27,27 +27,27 @@ class Derived:
     key: str  # in the file's metadata: of which calls it was made, by which version of the rules
     version: int
 
-    def made_of(self, tables: Path) -> str:
+    def fingerprint(self, tables: Path) -> str:
         """Tells one packing of a run's calls from another."""
         stats = [(part.name, part.stat()) for part in listed(tables / "calls", "*.parquet")]
         words = [f"{name}:{stat.st_size}:{stat.st_mtime_ns}" for name, stat in stats]
         return f"{self.version} {' '.join(words)}"
 
-    def is_made(self, file: Path, tables: Path) -> bool:
+    def is_current(self, file: Path, tables: Path) -> bool:
         """Is it there, and of these calls?"""
         try:
             metadata = pq.read_metadata(file).metadata or {}
         except (OSError, ValueError):
             return False
-        return bool(metadata.get(self.key.encode()) == self.made_of(tables).encode())
+        return bool(metadata.get(self.key.encode()) == self.fingerprint(tables).encode())
 
     def write(
-        self, con: duckdb.DuckDBPyConnection, rows: str, options: str, made_of: str, file: Path
+        self, con: duckdb.DuckDBPyConnection, rows: str, options: str, fingerprint: str, file: Path
     ) -> None:
         """The rows of a statement as the table's file, whole or not at all."""
         with replacing(file) as partial:
             macros.execute(
                 con,
                 f"copy ({rows}) to {quoted(str(partial))} (format parquet, {options},"
-                f" kv_metadata {{'{self.key}': {quoted(made_of)}}})",
+                f" kv_metadata {{'{self.key}': {quoted(fingerprint)}}})",
             )

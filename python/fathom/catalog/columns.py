@@ -180,8 +180,8 @@ def rust() -> str:
     names = "\n".join(f'\t("{table.name}", &{table.name.upper()}),' for table in stored)
     return f"""//! Made from catalog/tables.toml by `make facts`.
 
-use crate::output::Column;
-use crate::output::Kind::*;
+use crate::column::Column;
+use crate::column::Kind::*;
 
 /// The columns of each table.
 pub const TABLES: [(&str, &[Column]); {len(stored)}] = [

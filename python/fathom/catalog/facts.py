@@ -37,10 +37,10 @@ FILES: Mapping[str, Callable[[str], str]] = {
 def write_facts(root: Path) -> list[str]:
     """Writes those that have changed, and names them."""
     texts = {name: _text(root / name) for name in FILES}
-    made = {name: make(texts[name]) for name, make in FILES.items()}
-    changed = [name for name, text in made.items() if text != texts[name]]
+    generated = {name: make(texts[name]) for name, make in FILES.items()}
+    changed = [name for name, text in generated.items() if text != texts[name]]
     for name in changed:
-        (root / name).write_text(made[name], encoding="utf-8")
+        (root / name).write_text(generated[name], encoding="utf-8")
     return changed
 
 

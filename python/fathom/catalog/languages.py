@@ -38,11 +38,11 @@ def spoken(text: str, language: str, used: Container[str] | None = None) -> str:
     if not known:
         return text
 
-    def said(found: re.Match[str]) -> str:
-        needs = _needs().get(found[0]) if used is not None and language == "python" else None
-        return found[0] if needs and used is not None and needs not in used else known[found[0]]
+    def named(match: re.Match[str]) -> str:
+        needs = _needs().get(match[0]) if used is not None and language == "python" else None
+        return match[0] if needs and used is not None and needs not in used else known[match[0]]
 
-    return _anywhere(language).sub(said, text)
+    return _anywhere(language).sub(named, text)
 
 
 def is_nameless(function: str | None) -> bool:

@@ -21,4 +21,4 @@ def _line(cells: Iterable[object]) -> str:
 
 def marked(text: str, tables: Mapping[str, Callable[[], str]]) -> str:
     """A page with its tables made anew: each stands between `<!-- made of FILE: NAME -->` and `<!-- end -->`."""
-    return MARK.sub(lambda found: f"{found[1]}\n{tables[found[2]]()}\n\n{found[3]}", text)
+    return MARK.sub(lambda match: f"{match[1]}\n{tables[match[2]]()}\n\n{match[3]}", text)

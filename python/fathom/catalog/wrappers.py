@@ -212,7 +212,7 @@ class _Body:
         if not self.call.row:
             return [*lines, "", *start]
         if not self.call.when:
-            lines += self._asked()
+            lines += self._wanted()
         tuned = ["\tstruct tuned tuned;"] if self.call.tune else []
         return [*lines, "\tstruct call c;", *tuned, "", *start]
 
@@ -236,7 +236,7 @@ class _Body:
         if call.when:
             gate = "" if call.always else f"!layer_on({self.edge.api.layer_number}) || "
             lines += self._unless(f"\tif ({gate}!({self._own(call.when)}))", True)
-            lines += self._asked()
+            lines += self._wanted()
         if call.always:
             lines += self._enter("\tconst bool recorded = ", ";")
         else:
@@ -268,7 +268,7 @@ class _Body:
             "",
             "\tif (__builtin_expect(!hot.usual, 0))",
             fold(f"return {unusual}(", rest, ");", "\t\t"),
-            self._asked(),
+            self._wanted(),
             self._usual("false", "\t", self.original()),
         )
 
@@ -285,7 +285,7 @@ class _Body:
             "",
             "\tif (!counting.place)",
             fold(f"return {unusual}(", [*self.arguments, self.frame, self.site], ");", "\t\t"),
-            self._asked(),
+            self._wanted(),
             "\tcount_begin(&counting);",
             self._result(),
             "\tconst uint64_t ended = ticks_raw();",
@@ -355,7 +355,7 @@ class _Body:
         lines = fold(head + "real(", self.arguments, ");", indent)
         return [*lines, indent + "va_end(va);"] if self.form.va else lines
 
-    def _asked(self) -> list[str]:
+    def _wanted(self) -> list[str]:
         """What was asked for, as it was before the call."""
         lines = []
         if self.size == "asked":

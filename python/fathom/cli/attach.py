@@ -89,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
             "attach: --kernel stays beside the processes, and the launcher would end it: attach on their node by PID"
         )
     pids = _pids(arguments)
-    return _here(arguments, pids) if pids else _everywhere(arguments)
+    return _on_this_node(arguments, pids) if pids else _everywhere(arguments)
 
 
 def _unless_pid(arguments: argparse.Namespace, given: str, otherwise: str) -> str:
@@ -149,7 +149,7 @@ def _everywhere(arguments: argparse.Namespace) -> int:
     return 3 if status else 0
 
 
-def _here(arguments: argparse.Namespace, pids: Sequence[int]) -> int:
+def _on_this_node(arguments: argparse.Namespace, pids: Sequence[int]) -> int:
     if arguments.here:
         os.sched_setaffinity(0, range(os.cpu_count() or 1))  # a launcher gives its tasks one
     library = paths.library()

@@ -80,11 +80,11 @@ def run(arguments: argparse.Namespace) -> int:
         print(json_text(check.as_json(opened.name, every)))
     else:
         _print(opened.name, arguments.against, every)
-    return 0 if all(one.is_kept for one in every) else 1
+    return 0 if all(one.holds for one in every) else 1
 
 
 def _print(name: str, path: Path, every: list[check.Verdict]) -> None:
-    broken = [one for one in every if not one.is_kept]
+    broken = [one for one in every if not one.holds]
     of = f"{numbers.things(len(every), 'limit')} of {printable(path)}"
     if not broken:
         tables.heading(f"{printable(name)} keeps all {of}")

@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise UsageError(f"detach: {directory}: {_elsewhere(others)}")
         if others:
             print(f"fathom: {_elsewhere(others)}", file=sys.stderr)
-    return _here(arguments.what, f" on {os.uname().nodename}" if arguments.here else "")
+    return _on_this_node(arguments.what, f" on {os.uname().nodename}" if arguments.here else "")
 
 
 def _elsewhere(others: list[str]) -> str:
@@ -71,9 +71,9 @@ def _one(words: list[str]) -> str:
     return words[0]
 
 
-def _here(what: list[str], where: str) -> int:
+def _on_this_node(what: list[str], where: str) -> int:
     """`where`: which node's part of a run this is; empty: it is all."""
-    runs, pids = _asked(what)
+    runs, pids = _chosen(what)
     with ThreadPoolExecutor(max_workers=max(1, len(pids))) as pool:
         results = list(pool.map(_detach, pids))
     for _, line in results:
@@ -90,7 +90,7 @@ def _here(what: list[str], where: str) -> int:
     return 3 if any(line for _, line in results) else 0
 
 
-def _asked(words: list[str]) -> tuple[set[Path], list[int]]:
+def _chosen(words: list[str]) -> tuple[set[Path], list[int]]:
     if all(word.isdigit() for word in words):
         pids = sorted({int(word) for word in words})
         for pid in pids:

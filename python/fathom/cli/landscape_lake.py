@@ -66,13 +66,13 @@ def run(lake: Lake, arguments: argparse.Namespace) -> int:
         chosen = {arguments.by: arguments.top}
     else:
         chosen = {table: arguments.top or rows for table, rows in view.SCREEN.items()}
-    found = {table: analysis.rows(reader, table, top) for table, top in chosen.items()}
+    chosen_rows = {table: analysis.rows(reader, table, top) for table, top in chosen.items()}
     if arguments.json:
-        _print_json({"total": total, **found})
+        _print_json({"total": total, **chosen_rows})
     elif arguments.by:
-        view.show_table(arguments.by, found[arguments.by][: arguments.top or 20])
+        view.show_table(arguments.by, chosen_rows[arguments.by][: arguments.top or 20])
     else:
-        view.show_screen(total, found)
+        view.show_screen(total, chosen_rows)
     return 0
 
 

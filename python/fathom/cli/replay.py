@@ -19,7 +19,7 @@ from pathlib import Path
 
 import fathom
 from fathom.cli.arguments import add_run
-from fathom.codegen.replay.calls import LEVELS
+from fathom.codegen.replay.calls import LAYERS
 from fathom.codegen.replay.compare import differences
 from fathom.codegen.replay.execute import build, launch, write
 from fathom.codegen.replay.program import Program, Wanted, program
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """RUN, what is made again and how, and what becomes of it."""
     add_run(parser, last=True)
     parser.add_argument(
-        "--layer", metavar="LAYER", choices=list(LEVELS),
+        "--layer", metavar="LAYER", choices=list(LAYERS),
         help="whose calls are made again: hdf5, mpiio or posix (the highest that the run has in full)",
     )  # fmt: skip
     parser.add_argument(
@@ -123,9 +123,9 @@ def _check(replay: Program, record: Path, directory: str, status: int) -> int:
     """Says whether it did what the run did."""
     if not record.exists():
         return status
-    here = str(Path(directory).absolute())
+    directory_path = str(Path(directory).absolute())
     try:
-        lines = differences(replay.expected, open_run(record, quiet=True), here)
+        lines = differences(replay.expected, open_run(record, quiet=True), directory_path)
     except RunError as why:
         _say(f"it cannot be compared with the run: {why}")
         return status or 1
@@ -144,7 +144,7 @@ def _say(line: str) -> None:
 
 def _tell(replay: Program) -> None:
     ranks = numbers.things(replay.ranks, "rank")
-    _say(f"{numbers.things(replay.calls, 'call')} of {ranks}, from layer {replay.level} down")
+    _say(f"{numbers.things(replay.calls, 'call')} of {ranks}, from layer {replay.layer} down")
     for remark in replay.remarks:
         _say(remark)
     for why, calls in replay.left_out.most_common():

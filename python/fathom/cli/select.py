@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     directory = resolve(arguments.run)
     content = manifest.read(directory)
     configuration = content.get("configuration", {})
-    text, name = _asked(arguments, configuration)
+    text, name = _chosen(arguments, configuration)
     rings = own_rings(directory)
     if rings is None or not (rings / "control").is_file():
         ended = "the run has ended" if "exit" in content else "none of its processes is here"
@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
     return _say_others(directory)
 
 
-def _asked(arguments: argparse.Namespace, configuration: Configuration) -> tuple[str, str]:
+def _chosen(arguments: argparse.Namespace, configuration: Configuration) -> tuple[str, str]:
     """The selection's text, and what to call it in a message."""
     short = arguments.level or arguments.layers is not None or arguments.files
     if arguments.file and short:

@@ -136,15 +136,15 @@ def run(arguments: argparse.Namespace) -> int:
 def lines(arguments: argparse.Namespace) -> list[Line]:
     """The screen, kept for who looks next."""
     width = tables.columns()
-    kept = Screen(arguments.run, width, arguments.with_runtime)
-    found = kept.read()
-    if found is None:
+    screen = Screen(arguments.run, width, arguments.with_runtime)
+    shown = screen.read()
+    if shown is None:
         from fathom.cli import show_tables
 
-        found, whole = show_tables.screen_of(arguments.run, width, arguments.with_runtime)
+        shown, whole = show_tables.screen_of(arguments.run, width, arguments.with_runtime)
         if whole:
-            kept.write(found)
-    return found
+            screen.write(shown)
+    return shown
 
 
 def _alone(arguments: argparse.Namespace) -> bool:

@@ -138,17 +138,17 @@ class Ahead:
         return failed
 
     def _steps(self, name: str) -> Iterator[tuple[str, Callable[[], object]]]:
-        yield self._asked(Request("overview", {"run": name}))
+        yield self._request(Request("overview", {"run": name}))
         view = self._runs.view(name, self._stop)
         yield "tiles", partial(prepare, view)
         if view.opened.calls > LARGE:
             yield "calls in the order of time", partial(view.opened.sort, self._stop)
             for request in (*whole(name, {}), *pictures(name)):
-                yield self._asked(request)
+                yield self._request(request)
         for what in ("account", "findings"):
-            yield self._asked(Request(what, {"run": name}))
+            yield self._request(Request(what, {"run": name}))
 
-    def _asked(self, request: Request) -> tuple[str, Callable[[], object]]:
+    def _request(self, request: Request) -> tuple[str, Callable[[], object]]:
         return request.name, partial(ask, self._runs, request.name, request.parameters, self._stop)
 
     def end(self) -> None:

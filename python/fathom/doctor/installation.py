@@ -122,7 +122,7 @@ def layers() -> Iterator[Finding]:
             }
             words: list[str | Path] = [command, "env", "-o", f"{scratch}/x", "--shell", "json"]
             environment = clean | {"FATHOM_RING": f"{scratch}/ring"}
-            done = programs.run(words, programs.ASKED, environment=environment)
+            done = programs.run(words, programs.ANSWER_SECONDS, environment=environment)
         layer_words = json.loads(done.stdout if done else "")["FATHOM_LAYERS"].split(",")
     except (FathomError, OSError, ValueError, KeyError):
         return  # `parts` and `library` have said why

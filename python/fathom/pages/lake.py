@@ -154,9 +154,9 @@ def show_beside(beside: Beside, top: int | None) -> None:
     else:
         ranks = f" with {numbers.things(beside.ranks, 'rank')}" if beside.ranks else ""
         note(f"  beside {numbers.things(beside.runs, 'earlier run')} of the program{ranks}")
-        said = _sentence(beside.measures)
-        if said:
-            note(f"  {said}")
+        sentence = _sentence(beside.measures)
+        if sentence:
+            note(f"  {sentence}")
     for unit, title in (("seconds", "Seconds"), ("bytes", "Bytes"), ("cause", "Causes")):
         of_unit = [_written(row) for row in beside.measures if row["unit"] == unit][:top]
         if of_unit:

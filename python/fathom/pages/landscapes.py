@@ -121,9 +121,9 @@ def _program(run: Run) -> str:
 
 def _lost(run: Run) -> dict[str, Any]:
     """What the largest finding would win, and the cause that took the slowest process most of its I/O."""
-    found = conclusions.find(run, findings.rules())
-    most = next((finding for finding in found.conclusions if finding.lost), None)
-    causes = found.bar.slowest.causes if found.bar.slowest else {}
+    ranked = conclusions.find(run, findings.rules())
+    most = next((finding for finding in ranked.conclusions if finding.lost), None)
+    causes = ranked.bar.slowest.causes if ranked.bar.slowest else {}
     cause = max(causes, key=lambda name: causes[name], default=None)
     return {
         "lost_seconds": most.lost if most else 0.0,

@@ -73,8 +73,8 @@ def _why(reason: Reason, place: Place, store: Store) -> str:
         return f"{_count(reason, reason.what)}: each waits until the data is safe"
     if reason.what == "lock":
         return f"{_count(reason, 'lock of the program', 'locks of the program')}"
-    told = ", by an estimate from counters" if reason.what == "conflict guessed" else ""
-    return f"{_count(reason, 'write')} beside another process's{told}: a lock is called back"
+    by_estimate = ", by an estimate from counters" if reason.what == "conflict guessed" else ""
+    return f"{_count(reason, 'write')} beside another process's{by_estimate}: a lock is called back"
 
 
 def why(place: Place, store: Store) -> str:
@@ -187,8 +187,8 @@ def print_prediction(name: str, prediction: Prediction, top: int) -> None:
     for advice in much[:top]:
         _print_advice(advice)
     if little := [one for one in prediction.advice if not one.is_much]:
-        said = (f"{one.rule.title} ({numbers.seconds(one.won)})" for one in little)
-        emphasised("\nLittle to win there  ", "; ".join(said))
+        titles = (f"{one.rule.title} ({numbers.seconds(one.won)})" for one in little)
+        emphasised("\nLittle to win there  ", "; ".join(titles))
     print()
     for line in notes(prediction):
         emphasised("", line)

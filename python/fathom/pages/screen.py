@@ -146,14 +146,16 @@ def _first(page: Page) -> tuple[str, ...]:
 
 
 def _answers(
-    said: Mapping[str, Sequence[str]], first: Sequence[str], room: int, width: int
+    by_question: Mapping[str, Sequence[str]], first: Sequence[str], room: int, width: int
 ) -> list[Line]:
     """The first answers, and further ones, each whole or not at all."""
 
     def answer(question: str) -> list[Line]:
         label = question.ljust(LABEL)
         return [
-            line for words in said.get(question, ())[:1] for line in _plain(label, words, width)
+            line
+            for words in by_question.get(question, ())[:1]
+            for line in _plain(label, words, width)
         ]
 
     lines = [line for question in first for line in answer(question)]
@@ -198,12 +200,12 @@ def lines(page: Page, width: int) -> list[Line]:
     if page.table("layers").num_rows == 0:
         return _joined([head, _nothing(page, width), end])
     bar = _bar(page, width)
-    said = dict(answers.sentences(page.answers, page.name, page.manifest))
+    by_question = dict(answers.sentences(page.answers, page.name, page.manifest))
     first = _first(page)
-    verdict = _answers(said, first, 0, width)
-    found = _findings(page, ROWS - len(_joined([head, bar, verdict, end])) - 1, width)
-    room = ROWS - len(_joined([head, bar, [], found, end])) - 1
-    return _joined([head, bar, _answers(said, first, room, width), found, end])
+    verdict = _answers(by_question, first, 0, width)
+    findings_lines = _findings(page, ROWS - len(_joined([head, bar, verdict, end])) - 1, width)
+    room = ROWS - len(_joined([head, bar, [], findings_lines, end])) - 1
+    return _joined([head, bar, _answers(by_question, first, room, width), findings_lines, end])
 
 
 def _joined(blocks: Iterable[Sequence[Line]]) -> list[Line]:
@@ -221,5 +223,5 @@ def text(page: Page, width: int = 80) -> str:
 
 def html(page: Page, width: int = 80) -> str:
     """The same for a notebook."""
-    said = (f"<b>{escape(label)}</b>{escape(words)}" for label, words in lines(page, width))
-    return "<pre>" + "\n".join(said) + "</pre>"
+    texts = (f"<b>{escape(label)}</b>{escape(words)}" for label, words in lines(page, width))
+    return "<pre>" + "\n".join(texts) + "</pre>"

@@ -58,10 +58,10 @@ def _span(of: str, low: float, high: float) -> str:
 
 
 def _cell(store: Store, of: str, ways: Iterable[str]) -> str:
-    found = [figure for way in ways if (figure := store.figure(of, way))]
-    if not found:
+    known = [figure for way in ways if (figure := store.figure(of, way))]
+    if not known:
         return "-"
-    return _span(of, min(one.low for one in found), max(one.high for one in found))
+    return _span(of, min(one.low for one in known), max(one.high for one in known))
 
 
 def _table(every: Iterable[Store]) -> list[str]:

@@ -70,7 +70,7 @@ def _place(finding: Finding) -> str | None:
     return finding.lines[0] if finding.lines else None
 
 
-def _findings(found: Findings) -> list[dict[str, Any]]:
+def _findings(ranked: Findings) -> list[dict[str, Any]]:
     return [
         {
             "rule": one.rule.name,
@@ -84,16 +84,16 @@ def _findings(found: Findings) -> list[dict[str, Any]]:
             "sentence": sentence(one.rule.says, one.values),
             "advice": sentence(one.rule.fix, one.values),
         }
-        for one in found.conclusions
+        for one in ranked.conclusions
     ]
 
 
-def _lost(found: Findings, nodes: int) -> dict[str, Any]:
+def _lost(ranked: Findings, nodes: int) -> dict[str, Any]:
     """What the findings, none of which counts the same seconds, would win together."""
-    slowest = found.bar.slowest
+    slowest = ranked.bar.slowest
     causes = {name: s for name, s in slowest.causes.items() if name != NEEDFUL} if slowest else {}
-    losing = [one for one in found.conclusions if one.lost]
-    lost = min(sum(one.lost or 0.0 for one in losing), found.bar.run_seconds)
+    losing = [one for one in ranked.conclusions if one.lost]
+    lost = min(sum(one.lost or 0.0 for one in losing), ranked.bar.run_seconds)
     return {
         "lost_seconds": lost,
         "lost_node_seconds": lost * nodes,
@@ -102,7 +102,7 @@ def _lost(found: Findings, nodes: int) -> dict[str, Any]:
     }
 
 
-def _job(run: Run, row: Mapping[str, Any], found: Findings) -> dict[str, Any]:
+def _job(run: Run, row: Mapping[str, Any], ranked: Findings) -> dict[str, Any]:
     about = run.manifest
     started, seconds = (
         run.sql("select started, duration / 1e9 as s from runs").to_pylist()[0].values()
@@ -126,7 +126,7 @@ def _job(run: Run, row: Mapping[str, Any], found: Findings) -> dict[str, Any]:
         "seconds": seconds,
         "status": manifest.ended(about),
         **{name: row[name] for name in AS_THEY_ARE},
-        **_lost(found, nodes),
+        **_lost(ranked, nodes),
         "notes": "; ".join(row["notes"]),
     }
 
@@ -135,13 +135,13 @@ def of(run: Run) -> Summary:
     """Rows of each table of one run."""
     wanted = landscapes.Wanted()
     row = landscapes.row_of(run, wanted)
-    found = conclusions.find(run, findings.rules())
+    ranked = conclusions.find(run, findings.rules())
     prepare(run, "lake_mounts() lake_causes() server_files()")
     servers = run.sql("from lake_servers($hours)", hours=row["coverage"] == 1).to_pylist()
     tables: dict[str, list[dict[str, Any]]] = {
         "mounts": run.sql("from lake_mounts()").to_pylist(),
         "causes": run.sql("from lake_causes()").to_pylist(),
-        "findings": _findings(found),
+        "findings": _findings(ranked),
         "groups": [
             {"file_group": one["group"], **{name: one[name] for name in GROUP}}
             for one in row["groups"]
@@ -149,7 +149,7 @@ def of(run: Run) -> Summary:
         "servers": [
             {**one, "begins": moment(one["begins"]), "ends": moment(one["ends"])} for one in servers
         ],
-        lake.LAST: [_job(run, row, found)],
+        lake.LAST: [_job(run, row, ranked)],
     }
     identity, version = key(run.path)
     for rows in tables.values():

@@ -47,9 +47,15 @@ SUM = pa.decimal128(38, 0)
 
 def table_files(directory: Path) -> dict[str, Path]:
     """Name of each table to the file, or the pattern of files, that holds it."""
+    return {name: path for name, (path, _) in table_parts(directory).items()}
+
+
+def table_parts(directory: Path) -> dict[str, tuple[Path, list[Path]]]:
+    """The same, each with its files."""
     files = {path.stem: path for path in listed(directory, ALL)}
     files.update({name: directory / name / ALL for name in PARTED})
-    return {name: path for name, path in files.items() if NAME.fullmatch(name) and parts_of(path)}
+    parts = {name: (path, parts_of(path)) for name, path in files.items() if NAME.fullmatch(name)}
+    return {name: of for name, of in parts.items() if of[1]}
 
 
 def parts_of(pattern: Path) -> list[Path]:
@@ -111,49 +117,55 @@ def connect(
     con.execute(f"set allowed_directories = [{quoted(str(directory) + '/')}]")
     con.execute("set enable_external_access = false")
     con.execute(f"set parquet_metadata_cache = {bool(memory)}")
-    files = table_files(directory)
-    held = _small(files, SMALL, FEW) if memory else _small(files, LITTLE, FEWER)
-    add_views(con, directory, held, with_runtime)
+    tables = table_parts(directory)
+    held = _small(tables, SMALL, FEW) if memory else _small(tables, LITTLE, FEWER)
+    _add_views(con, directory, tables, held, with_runtime)
     if rows := site_rows():
         macros.replace(con, "site_references", rows)
     con.execute("set lock_configuration = true")
     return con
 
 
-def _small(files: dict[str, Path], most: int, few: int) -> frozenset[str]:
+def _small(tables: dict[str, tuple[Path, list[Path]]], most: int, few: int) -> frozenset[str]:
     """Names of the tables that are to be held in memory: together of so many bytes, each of so few rows."""
     sizes = {
-        name: sum(part.stat().st_size for part in parts_of(path)) for name, path in files.items()
+        name: sum(part.stat().st_size for part in parts) for name, (_, parts) in tables.items()
     }
     small, total = set(), 0
     for name, size in sorted(sizes.items(), key=lambda one: one[1]):
         total += size
         if total <= most:
             small.add(name)
-    return frozenset(name for name in small if _rows(files[name]) <= few)
+    return frozenset(name for name in small if _rows(tables[name][1]) <= few)
 
 
-def _rows(pattern: Path) -> int:
+def _rows(parts: list[Path]) -> int:
     """Of a damaged one more than enough: whoever reads it says what is wrong."""
     try:
-        return sum(pq.read_metadata(part).num_rows for part in parts_of(pattern))
+        return sum(pq.read_metadata(part).num_rows for part in parts)
     except (OSError, pa.ArrowException):
         return FEW + 1  # more than any limit
 
 
-def add_views(
+def add_views(con: duckdb.DuckDBPyConnection, directory: Path, with_runtime: bool = False) -> None:
+    """A view for each table in `directory`, and for those that this run is too old to have. `with_runtime`: as in
+    `connect`."""
+    _add_views(con, directory, table_parts(directory), frozenset(), with_runtime)
+
+
+def _add_views(
     con: duckdb.DuckDBPyConnection,
     directory: Path,
-    held: frozenset[str] = frozenset(),
-    with_runtime: bool = False,
+    tables: dict[str, tuple[Path, list[Path]]],
+    held: frozenset[str],
+    with_runtime: bool,
 ) -> None:
-    """A view for each table in `directory`, and for those that this run is too old to have; of those to be `held` in
-    memory, a table of the same rows. `with_runtime`: as in `connect`."""
-    files = table_files(directory)
-    for name, path in files.items():
+    """Of those to be `held` in memory, a table of the same rows."""
+    files = {name: path for name, (path, _) in tables.items()}
+    for name, (path, parts) in tables.items():
         form = "table" if name in held else "view"
         try:
-            rows = rows_of(name, parts_of(path))
+            rows = rows_of(name, parts)
             if name == "files":
                 rows = _mounted(rows, manifest.read(directory.parent).get("mounts", {}))
             shown = rows if with_runtime else of_program(name, rows)

@@ -63,11 +63,13 @@ def _others(given: Path) -> str:
 
 def runs_in(folder: Path) -> list[Path]:
     """The run directories in this one, those made last first. Errors: OSError."""
-    made = {one: _made(one) for one in listed(folder, f"*{SUFFIX}")}
-    return sorted((one for one in made if made[one]), key=lambda one: (-made[one], one.name))
+    created = {one: _created(one) for one in listed(folder, f"*{SUFFIX}")}
+    return sorted(
+        (one for one in created if created[one]), key=lambda one: (-created[one], one.name)
+    )
 
 
-def _made(directory: Path) -> int:
+def _created(directory: Path) -> int:
     """When, in nanoseconds; 0: it is no run, or one of somebody else that we may not read. Reading a run writes its
     run.json anew."""
     try:
@@ -86,7 +88,7 @@ def newest() -> Path:
         raise NotARun(
             "which run? There is none here; name one, or record one: fathom run -- PROGRAM"
         )
-    if len(runs) > 1 and _made(runs[0]) == _made(runs[1]):
+    if len(runs) > 1 and _created(runs[0]) == _created(runs[1]):
         raise NotARun(f"which run? {runs[0]} and {runs[1]} are of one moment; name one")
     return runs[0]
 

@@ -51,8 +51,8 @@ Key = tuple[str, str]
 @cache
 def schemas() -> dict[str, pa.Schema]:
     """Of each table, those that others refer to last."""
-    made = {table.name: _schema(table) for table in columns.tables(columns.OF_LAKE)}
-    return {name: made[name] for name in sorted(made, key=lambda name: name == LAST)}
+    empty = {table.name: _schema(table) for table in columns.tables(columns.OF_LAKE)}
+    return {name: empty[name] for name in sorted(empty, key=lambda name: name == LAST)}
 
 
 def _schema(table: columns.Table) -> pa.Schema:

@@ -86,7 +86,7 @@ def needed(name: str) -> tuple[Macro, ...]:
 
 
 @dataclass
-class Made:
+class Loaded:
     """Names of the macros that one connection finds."""
 
     everywhere: set[str] = field(default_factory=set)  # in its database, so that others find them
@@ -96,40 +96,40 @@ class Made:
         return name in self.everywhere or name in self.alone
 
 
-_MADE: WeakKeyDictionary[duckdb.DuckDBPyConnection, Made] = WeakKeyDictionary()
+_LOADED: WeakKeyDictionary[duckdb.DuckDBPyConnection, Loaded] = WeakKeyDictionary()
 
 
-def _made(connection: duckdb.DuckDBPyConnection) -> Made:
-    return _MADE.setdefault(connection, Made())
+def _loaded_in(connection: duckdb.DuckDBPyConnection) -> Loaded:
+    return _LOADED.setdefault(connection, Loaded())
 
 
 def cursor(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
     """One more connection to the same database: it finds what was made there."""
     another = connection.cursor()
-    _MADE[another] = Made(_made(connection).everywhere)
+    _LOADED[another] = Loaded(_loaded_in(connection).everywhere)
     return another
 
 
 def load(connection: duckdb.DuckDBPyConnection, text: str) -> None:
     """Makes the macros that a statement names, and those that they stand on, unless they are there."""
-    made = _made(connection)
-    if all(macro.name in made for macro in _called(text)):
+    loaded = _loaded_in(connection)
+    if all(macro.name in loaded for macro in _called(text)):
         return
     # Where some give the rows of this connection's own tables, what stands on them is no other's.
-    form, names = ("temp ", made.alone) if made.alone else ("", made.everywhere)
+    form, names = ("temp ", loaded.alone) if loaded.alone else ("", loaded.everywhere)
     with _LOCK:
-        for macro in _absent(text, made):
+        for macro in _absent(text, loaded):
             new = macro.sql.replace("create or replace", f"create {form}", 1)
             connection.execute(new.replace(" macro ", " macro if not exists ", 1))
             names.add(macro.name)
 
 
-def _absent(text: str, made: Made) -> Iterator[Macro]:
+def _absent(text: str, loaded: Loaded) -> Iterator[Macro]:
     """Those that are not there, each after what it needs itself; what one that is there stands on is not looked for."""
     for macro in _called(text):
-        if macro.name not in made:
+        if macro.name not in loaded:
             body = macro.sql.partition("(")[2]
-            yield from _absent(body, made)
+            yield from _absent(body, loaded)
             yield macro
 
 
@@ -138,10 +138,10 @@ def replace(
 ) -> None:
     """A macro without parameters gives these rows from here on, in this database; `temporary`: in this connection."""
     form = "temp macro" if temporary else "macro"
-    made = _made(connection)
+    loaded = _loaded_in(connection)
     with _LOCK:
         connection.execute(f"create or replace {form} {name}() as table {rows}")
-        (made.alone if temporary else made.everywhere).add(name)
+        (loaded.alone if temporary else loaded.everywhere).add(name)
 
 
 def named(text: str) -> tuple[Macro, ...]:
@@ -161,7 +161,7 @@ def written_out(connection: duckdb.DuckDBPyConnection, text: str) -> str:
     macro = macros().get(found[1]) if found else None
     if not macro or macro.parameters or not macro.is_table:
         return text
-    return text if macro.name in _made(connection) else macro.rows
+    return text if macro.name in _loaded_in(connection) else macro.rows
 
 
 def execute(

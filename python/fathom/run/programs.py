@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 GRACE = 5.0  # seconds that a program has to end by itself
-ASKED = 30.0  # seconds that a program has to say its version, or the like
+ANSWER_SECONDS = 30.0  # seconds that a program has to say its version, or the like
 
 Process = subprocess.Popen[bytes] | subprocess.Popen[str]
 Done = subprocess.CompletedProcess[str]
@@ -47,6 +47,6 @@ def ask(*words: str) -> Done | None:
     """What a command answers, without us in it; None when it cannot be asked."""
     clean = {key: value for key, value in os.environ.items() if key != "LD_PRELOAD"}
     try:
-        return run(words, ASKED, environment=clean)
+        return run(words, ANSWER_SECONDS, environment=clean)
     except OSError:
         return None

@@ -47,7 +47,7 @@ class Run:
         also what is not the program's but a run-time's (docs/tables.md, `runtime`)."""
         self.path, self._memory, self.with_runtime = path, memory, with_runtime
         opened.add(path)
-        self._kept_macros: set[str] = set()
+        self._stored_macros: set[str] = set()
         self._turn = threading.Lock()  # a connection keeps the rows of one statement
         self.name = path.name.removesuffix(".fathom")
         self.manifest = manifest.read(path)
@@ -107,10 +107,10 @@ class Run:
 
     def keep_macro(self, name: str) -> None:
         """Works out a macro without parameters once: for what is asked of this run after it, a table has its rows."""
-        if name not in self._kept_macros:
+        if name not in self._stored_macros:
             self.keep(f"kept_{name}", f"from {name}()")
             macros.replace(self.connection, name, f"from kept_{name}", temporary=True)
-            self._kept_macros.add(name)
+            self._stored_macros.add(name)
 
     def looking_at(self, text: str, **values: Any) -> "Run":
         """The same run, where `calls` are the rows of this statement."""

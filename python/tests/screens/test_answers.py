@@ -168,7 +168,7 @@ def test_what_a_run_time_did_is_put_in_by_one_parameter(tmp_path: Path) -> None:
     assert ops() == {"pwrite"}
     assert ops(all="1") == {"pread", "pwrite"}
     assert ops() == {"pwrite"}  # what is kept of one is not the other's
-    for name in ("overview", "levels", "latency"):
+    for name in ("overview", "zooms", "latency"):
         one, other = (screens.ask(runs, name, {"run": "r", **more}) for more in ({}, {"all": "1"}))
         assert one != other, name
     tile = {"run": "r", "layer": "posix", "z": "0", "x": "0", "y": "0"}
@@ -213,7 +213,7 @@ def test_counts_by_time_say_that_they_hold_a_run_times(tmp_path: Path) -> None:
             heat=[{"process": 0, "layer": "posix", "operation": "read", "start": 0, "stop": 50, "calls": 1}],
         )  # fmt: skip
         notes = (
-            screens.ask(Runs([path]), "levels", {"run": name})["note"],
+            screens.ask(Runs([path]), "zooms", {"run": name})["note"],
             screens.ask(Runs([path]), "overview", {"run": name})["rate"]["note"],
         )
         assert [note is not None for note in notes] == [name == "mixed"] * 2, name
@@ -236,7 +236,7 @@ def test_of_fathoms_own_rows_no_picture_is_drawn(tmp_path: Path) -> None:
         heat=[{"process": 0, "layer": "posix", "operation": "read", "start": 0, "stop": 50, "calls": 1, "time": 9}],
     )  # fmt: skip
     runs = Runs([path])
-    assert screens.ask(runs, "levels", {"run": "r"})["source"] == "heat"
+    assert screens.ask(runs, "zooms", {"run": "r"})["source"] == "heat"
     facts = screens.ask(runs, "overview", {"run": "r"})["facts"]
     assert ["calls recorded in full", 0, "count"] in facts
 
@@ -368,10 +368,10 @@ def test_pictures_without_calls_say_why(tmp_path: Path, recorder: str, again: st
     (path / "run.json").write_text(json.dumps({**manifest, "recorder": recorder}))
     runs = Runs([path])
     ask = {
-        name: screens.ask(runs, name, {"run": "sums"}) for name in ("levels", "strips", "overview")
+        name: screens.ask(runs, name, {"run": "sums"}) for name in ("zooms", "strips", "overview")
     }
     for note in (
-        ask["levels"]["note"],
+        ask["zooms"]["note"],
         ask["strips"]["spans"]["note"],
         ask["overview"]["rate"]["note"],
     ):

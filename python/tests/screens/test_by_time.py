@@ -137,7 +137,7 @@ def test_tables_that_are_just_being_replaced_have_none(
         raise FileNotFoundError(2, "No such file or directory", "0.parquet")
 
     tables = Forest(11, traced=False).write(tmp_path).path / "tables"
-    monkeypatch.setattr(Derived, "made_of", gone)
+    monkeypatch.setattr(Derived, "fingerprint", gone)
     assert not by_time.make(tables, ignore)
     message = capsys.readouterr().err
     assert message.count("\n") == 1 and "0.parquet" in message

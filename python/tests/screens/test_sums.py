@@ -321,7 +321,7 @@ def test_the_longest_of_each_layer(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     for seed in SEEDS:
         asked = Asked(tmp_path, seed)
         durations, expected = defaultdict(list), defaultdict(list)
-        for one in asked.ask("levels")["outliers"]:
+        for one in asked.ask("zooms")["outliers"]:
             durations[one["layer"]].append(one["duration"])
         for call in asked.calls:
             expected[call["layer"]].append(call["duration"])

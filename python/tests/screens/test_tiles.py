@@ -1,4 +1,4 @@
-"""Tiles against the calls themselves, by brute force: every level adds up, its longest is the longest, by id."""
+"""Tiles against the calls themselves, by brute force: every zoom adds up, its longest is the longest, by id."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from fathom.run.store import open_run
 from fathom.webapi import answers as screens
 from fathom.webapi.answers.session import Runs
 from fathom.webapi.tiles import build
-from fathom.webapi.tiles.geometry import BINS, ROWS, Geometry, Level
+from fathom.webapi.tiles.geometry import BINS, ROWS, Geometry, Zoom
 from latency.forest import Forest
 from schema import with_own_calls, write_run
 
@@ -59,7 +59,7 @@ def outermost(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def expected(
-    calls: list[dict[str, Any]], level: Level, lanes: dict[int, int]
+    calls: list[dict[str, Any]], zoom: Zoom, lanes: dict[int, int]
 ) -> dict[Cell, dict[str, float]]:
     """Bin by bin: how much of each call lies in each cell."""
     cells: dict[Cell, dict[str, float]] = defaultdict(
@@ -67,14 +67,12 @@ def expected(
     )
     for call in calls:
         start, duration = max(0, call["start"]), call["duration"]
-        row = lanes[call["process"]] // level.lanes
+        row = lanes[call["process"]] // zoom.lanes
         last = start + max(1, duration) - 1
-        for bin_ in range(start // level.width, last // level.width + 1):
-            inside = min(start + duration, (bin_ + 1) * level.width) - max(
-                start, bin_ * level.width
-            )
+        for bin_ in range(start // zoom.width, last // zoom.width + 1):
+            inside = min(start + duration, (bin_ + 1) * zoom.width) - max(start, bin_ * zoom.width)
             cell = cells[row, bin_, f"{call['op']}/{call['kind']}"]
-            cell["calls"] += bin_ == start // level.width
+            cell["calls"] += bin_ == start // zoom.width
             cell["time"] += inside
             share = inside / duration if duration else 1
             cell["bytes"] += (call["bytes"] or 0) * share
@@ -83,13 +81,13 @@ def expected(
 
 
 def asked(
-    runs: Runs, layer: str, level: Level, **more: str
+    runs: Runs, layer: str, zoom: Zoom, **more: str
 ) -> tuple[dict[Cell, dict[str, float]], set[int]]:
-    """All tiles of a level together."""
+    """All tiles of a zoom together."""
     cells, ids = {}, set()
-    for y in range(-(-level.rows // ROWS)):
-        for x in range(-(-level.bins // BINS)):
-            place = {"z": str(level.z), "x": str(x), "y": str(y)}
+    for y in range(-(-zoom.rows // ROWS)):
+        for x in range(-(-zoom.bins // BINS)):
+            place = {"z": str(zoom.z), "x": str(x), "y": str(y)}
             sums, marks = decode(
                 screens.ask(runs, "tile", {"run": "r", "layer": layer, **place, **more})
             )
@@ -112,16 +110,16 @@ def check(cells: dict[Cell, dict[str, float]], oracle: dict[Cell, dict[str, floa
 def test_every_level_is_what_its_calls_are(tmp_path: Path, seed: int) -> None:
     forest = Forest(seed, traced=seed % 2 == 0)
     runs = Runs([forest.write(tmp_path).path])
-    levels = screens.ask(runs, "levels", {"run": "r"})
+    zooms = screens.ask(runs, "zooms", {"run": "r"})
     duration = max(call["start"] + call["duration"] for call in forest.calls)
-    every = Geometry(duration, 8).levels(len(levels["levels"]) - 1)
-    assert levels["levels"][-1]["lanes_per_row"] == 1
-    assert {one["ready"] for one in levels["levels"]} == {True, False}
-    for level in every:
+    every = Geometry(duration, 8).zooms(len(zooms["zooms"]) - 1)
+    assert zooms["zooms"][-1]["lanes_per_row"] == 1
+    assert {one["ready"] for one in zooms["zooms"]} == {True, False}
+    for zoom in every:
         for layer in {call["layer"] for call in forest.calls}:
             calls = [call for call in outermost(forest.calls) if call["layer"] == layer]
-            cells, ids = asked(runs, layer, level)
-            check(cells, expected(calls, level, lanes_of(forest)))
+            cells, ids = asked(runs, layer, zoom)
+            check(cells, expected(calls, zoom, lanes_of(forest)))
             assert sum(values["bytes"] for values in cells.values()) == sum(
                 c["bytes"] or 0 for c in calls
             )
@@ -133,15 +131,15 @@ def test_every_level_is_what_its_calls_are(tmp_path: Path, seed: int) -> None:
 def test_the_sql_behind_the_picture_gives_the_coarsest_level(tmp_path: Path, seed: int) -> None:
     forest = Forest(seed, traced=False)
     runs = Runs([forest.write(tmp_path).path])
-    rows = runs.view("r").rows(screens.ask(runs, "levels", {"run": "r"})["sql"])
-    level = Geometry(max(c["start"] + c["duration"] for c in forest.calls), 8).level(0)
+    rows = runs.view("r").rows(screens.ask(runs, "zooms", {"run": "r"})["sql"])
+    zoom = Geometry(max(c["start"] + c["duration"] for c in forest.calls), 8).zoom(0)
     cells = {
         (row["layer"], (row["row"], row["bin"], f"{row['op']}/{row['kind']}")): row for row in rows
     }
     shown = {
         (layer, cell): values
         for layer in {call["layer"] for call in forest.calls}
-        for cell, values in asked(runs, layer, level)[0].items()
+        for cell, values in asked(runs, layer, zoom)[0].items()
     }
     assert cells.keys() == shown.keys()
     for cell, values in shown.items():
@@ -154,7 +152,7 @@ def test_the_sql_behind_the_picture_gives_the_coarsest_level(tmp_path: Path, see
 def test_a_filter_leaves_what_it_selects(tmp_path: Path, more: dict[str, str]) -> None:
     forest = Forest(7, traced=False)
     runs = Runs([forest.write(tmp_path).path])
-    level = Geometry(max(c["start"] + c["duration"] for c in forest.calls), 8).level(0)
+    zoom = Geometry(max(c["start"] + c["duration"] for c in forest.calls), 8).zoom(0)
     calls = [
         call
         for call in outermost(forest.calls)
@@ -164,7 +162,7 @@ def test_a_filter_leaves_what_it_selects(tmp_path: Path, more: dict[str, str]) -
         and ("ops" not in more or call["op"] == "pwrite")
     ]
     assert calls
-    check(asked(runs, "posix", level, **more)[0], expected(calls, level, lanes_of(forest)))
+    check(asked(runs, "posix", zoom, **more)[0], expected(calls, zoom, lanes_of(forest)))
 
 
 #: Of each layer the calls that no other of it is around, and their time.
@@ -205,12 +203,12 @@ def test_what_is_inside_a_call_of_its_layer_counts_once(tmp_path: Path) -> None:
     wanted = stored.query("stored", BY_LAYER).fetchall()
     assert len(wanted) == 2
     for layer, count, time in wanted:
-        cells, _ = asked(runs, layer, Geometry(3000, 1).level(0))
+        cells, _ = asked(runs, layer, Geometry(3000, 1).zoom(0))
         assert sum(values["calls"] for values in cells.values()) == count
         assert sum(values["time"] for values in cells.values()) == time
         drawn = pictured.cells(open_run(path), layer).table
         assert (sum(drawn["calls"].to_pylist()), sum(drawn["time"].to_pylist())) == (count, time)
-    chosen, _ = asked(runs, "hdf5", Geometry(3000, 1).level(0), ops="hdf5:H5FD_write")
+    chosen, _ = asked(runs, "hdf5", Geometry(3000, 1).zoom(0), ops="hdf5:H5FD_write")
     assert sum(values["time"] for values in chosen.values()) == 700
 
 
@@ -236,14 +234,14 @@ def many(tmp_path: Path, lanes: int, each: int, runtime: int = 0) -> Path:
 def test_levels_add_up_where_rows_hold_many_lanes(tmp_path: Path) -> None:
     lanes, each = 150, 40
     runs = Runs([many(tmp_path, lanes, each)])
-    levels = screens.ask(runs, "levels", {"run": "r"})
-    assert [level["lanes_per_row"] for level in levels["levels"]] == [4, 2, *[1] * 9]
-    assert [level["rows"] for level in levels["levels"]] == [38, 75, *[150] * 9]
-    assert [level["z"] for level in levels["levels"] if level["ready"]] == [0, 1, 2]
+    zooms = screens.ask(runs, "zooms", {"run": "r"})
+    assert [zoom["lanes_per_row"] for zoom in zooms["zooms"]] == [4, 2, *[1] * 9]
+    assert [zoom["rows"] for zoom in zooms["zooms"]] == [38, 75, *[150] * 9]
+    assert [zoom["z"] for zoom in zooms["zooms"] if zoom["ready"]] == [0, 1, 2]
     slow = lanes // 2 * each + each // 3
-    assert levels["outliers"][0]["call"] == str(slow)
-    for level in Geometry(each * 1000, lanes).levels(4):
-        cells, ids = asked(runs, "posix", level)
+    assert zooms["outliers"][0]["call"] == str(slow)
+    for zoom in Geometry(each * 1000, lanes).zooms(4):
+        cells, ids = asked(runs, "posix", zoom)
         assert sum(values["calls"] for values in cells.values()) == lanes * each
         assert sum(values["bytes"] for values in cells.values()) == 7 * lanes * each
         assert sum(values["time"] for values in cells.values()) == lanes * each * 10 + 890
@@ -270,10 +268,10 @@ def test_rows_of_many_lanes_whose_calls_last_through_many_bins(tmp_path: Path, s
         calls=calls,
     )
     runs = Runs([path])
-    for level in Geometry(duration, lanes).levels(2):
+    for zoom in Geometry(duration, lanes).zooms(2):
         for more in ({}, {"files": "0"}):  # made before, and worked out when asked for
-            cells, ids = asked(runs, "posix", level, **more)
-            check(cells, expected(calls, level, {lane: lane for lane in range(lanes)}))
+            cells, ids = asked(runs, "posix", zoom, **more)
+            check(cells, expected(calls, zoom, {lane: lane for lane in range(lanes)}))
             assert ids & {max(calls, key=lambda call: call["duration"])["id"]}
 
 
@@ -285,7 +283,7 @@ def test_tiles_are_made_once_and_anew_of_other_calls(tmp_path: Path) -> None:
     assert build.ensure(tables)[0].stat().st_mtime_ns == written_at
     part = tables / "calls" / "0.parquet"
     os.utime(part, ns=(1, 1))
-    assert not build.TILES.is_made(file, tables)
+    assert not build.TILES.is_current(file, tables)
     assert build.ensure(tables)[0].stat().st_mtime_ns > written_at
 
 
@@ -294,15 +292,15 @@ def test_what_is_a_run_times_has_tiles_of_its_own(tmp_path: Path) -> None:
     path = many(tmp_path, lanes, each, runtime=1)
     runs, every = Runs([path]), {"run": "r", "all": "1"}
     ready = [
-        [level["ready"] for level in screens.ask(runs, "levels", asked_of)["levels"]]
+        [zoom["ready"] for zoom in screens.ask(runs, "zooms", asked_of)["zooms"]]
         for asked_of in ({"run": "r"}, every)
     ]
     assert ready[0] == ready[1] and any(ready[1])
-    coarsest = Geometry(each * 1000, lanes).level(0)
+    coarsest = Geometry(each * 1000, lanes).zoom(0)
     for asked_of, calls in (({}, (lanes - 1) * each), ({"all": "1"}, lanes * each)):
         cells, _ = asked(runs, "posix", coarsest, **asked_of)
         assert sum(values["calls"] for values in cells.values()) == calls
-    assert build.OF_ALL.is_made(path / "tables" / build.OF_ALL.name, path / "tables")
+    assert build.OF_ALL.is_current(path / "tables" / build.OF_ALL.name, path / "tables")
     assert all("of_all" not in name for name in runs.all["r"].run.tables)
 
 
@@ -334,22 +332,22 @@ def test_tables_that_are_made_anew_meanwhile(
     with pytest.raises(DamagedRun, match="made anew while tiles were made of them; try again"):
         build.ensure(tables)
     monkeypatch.undo()
-    assert not build.TILES.is_made(tables / build.TILES.name, tables)
+    assert not build.TILES.is_current(tables / build.TILES.name, tables)
     build.ensure(tables)
 
 
 def test_cells_that_are_more_than_the_memory_are_sorted_on_disk(tmp_path: Path) -> None:
-    levels = Geometry(10**9, 4096).levels(3)
+    zooms = Geometry(10**9, 4096).zooms(3)
     with duckdb.connect(":memory:", config={"temp_directory": str(tmp_path)}) as con:
         con.execute("set memory_limit = '90 MiB'; set threads = 2")
-        for level in levels:
+        for zoom in zooms:
             con.execute(
-                f"create temp table level_{level.z} as select 'posix' as layer, 'write' as op, 'write' as kind,"
-                f" hash(i) % 4096 as row, hash(-i) % {512 << level.z} as bin, 1 as calls, i as time, i as bytes,"
-                f" i as longest, i as call from range(1_000_000 >> {2 * (levels[-1].z - level.z)}) as r(i)"
+                f"create temp table zoom_{zoom.z} as select 'posix' as layer, 'write' as op, 'write' as kind,"
+                f" hash(i) % 4096 as row, hash(-i) % {512 << zoom.z} as bin, 1 as calls, i as time, i as bytes,"
+                f" i as longest, i as call from range(1_000_000 >> {2 * (zooms[-1].z - zoom.z)}) as r(i)"
             )
         file = tmp_path / "tiles.parquet"
-        build._write(con, levels, "", file)
+        build._write(con, zooms, "", file)
         place = "(z, layer, y, x, cell)"
         (totals,) = con.sql(
             f"select count(*), count(*) filter (where {place} < before) from"
@@ -364,7 +362,9 @@ def test_a_run_that_cannot_be_written_to_has_tiles(
     path = many(tmp_path, 3, 5)
     monkeypatch.setattr(os, "access", lambda *_: False)  # the test may be root, whom no mode stops
     file, is_temporary = build.ensure(path / "tables")
-    assert is_temporary and path not in file.parents and build.TILES.is_made(file, path / "tables")
+    assert (
+        is_temporary and path not in file.parents and build.TILES.is_current(file, path / "tables")
+    )
 
 
 def test_counted_runs_are_drawn_from_heat(tmp_path: Path) -> None:
@@ -381,14 +381,14 @@ def test_counted_runs_are_drawn_from_heat(tmp_path: Path) -> None:
         heat=heat,
     )
     runs = Runs([path])
-    levels = screens.ask(runs, "levels", {"run": "r"})
-    assert (levels["source"], levels["outliers"]) == ("heat", [])
-    for level in Geometry(20 * width, 70).levels(len(levels["levels"]) - 1):
-        cells, ids = asked(runs, "posix", level)
+    zooms = screens.ask(runs, "zooms", {"run": "r"})
+    assert (zooms["source"], zooms["outliers"]) == ("heat", [])
+    for zoom in Geometry(20 * width, 70).zooms(len(zooms["zooms"]) - 1):
+        cells, ids = asked(runs, "posix", zoom)
         for name in ("calls", "bytes", "time"):
             assert sum(values[name] for values in cells.values()) == sum(row[name] for row in heat)
         assert not ids
-    only = asked(runs, "posix", level, kinds="read")[0]
+    only = asked(runs, "posix", zoom, kinds="read")[0]
     assert {op for _, _, op in only} == {"read/read"}
 
 

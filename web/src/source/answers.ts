@@ -165,7 +165,7 @@ export interface Overview {
 	cost: string;
 }
 
-export interface Level {
+export interface Zoom {
 	z: number;
 	bins: number;
 	rows: number;
@@ -183,13 +183,13 @@ export interface Outlier {
 	op: string;
 }
 
-export interface Levels {
+export interface Zooms {
 	width: number;
-	levels: Level[];
+	zooms: Zoom[];
 	source: "calls" | "heat" | "none";
 	note: string | null;
 	outliers: Outlier[];
-	/** Gives the cells of the coarsest level. */
+	/** Gives the cells of the coarsest zoom. */
 	sql: string;
 }
 

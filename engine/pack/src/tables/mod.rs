@@ -11,7 +11,7 @@ use crate::collectives::CollectiveRow;
 use crate::define::Identity;
 use crate::error::PackError;
 use crate::marks::MarkRow;
-use crate::merge::{ImageState, Merged, ProcessRow};
+use crate::merged::{ImageState, Merged, ProcessRow};
 use crate::missing::{missing, unseen_layers, without_lines};
 use crate::output::Table;
 use crate::process_facts::{ProcessFacts, duration};

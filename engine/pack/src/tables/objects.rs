@@ -6,7 +6,7 @@ use super::Tables;
 use crate::define::ObjectDef;
 use crate::error::PackError;
 use crate::files::class_name;
-use crate::merge::ImageState;
+use crate::merged::ImageState;
 use crate::output::Table;
 use crate::sites::{Frames, Modules};
 
@@ -203,7 +203,8 @@ impl<'r> Tables<'r> {
 		let own: Vec<_> = numbers.clone().map(|number| frames.users(sites, number)).collect();
 		let above: Vec<_> =
 			numbers.clone().map(|number| frames.users_caller(sites, number)).collect();
-		let here: Vec<_> = numbers.clone().map(|number| frames.innermost(number)).collect();
+		let innermost_rows: Vec<_> =
+			numbers.clone().map(|number| frames.innermost(number)).collect();
 		let hex = |bytes: &[u8]| -> Option<String> {
 			(!bytes.is_empty()).then(|| bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 		};
@@ -225,9 +226,15 @@ impl<'r> Tables<'r> {
 			.text_or("caller_function", above.iter().map(|row| row.function.as_deref()).collect())
 			.text_or("caller_source", above.iter().map(|row| row.source.as_deref()).collect())
 			.u32_or("caller_line", above.iter().map(|row| row.line).collect())
-			.text_or("frame_function", here.iter().map(|row| row.function.as_deref()).collect())
-			.text_or("frame_source", here.iter().map(|row| row.source.as_deref()).collect())
-			.u32_or("frame_line", here.iter().map(|row| row.line).collect())
+			.text_or(
+				"frame_function",
+				innermost_rows.iter().map(|row| row.function.as_deref()).collect(),
+			)
+			.text_or(
+				"frame_source",
+				innermost_rows.iter().map(|row| row.source.as_deref()).collect(),
+			)
+			.u32_or("frame_line", innermost_rows.iter().map(|row| row.line).collect())
 			.u32_or("caller", rows.iter().map(|row| row.caller).collect())
 			.text_or("entry", rows.iter().map(|row| known(&row.entry)).collect())
 			.write(self.folder, "sites")?;

@@ -8,7 +8,7 @@ use fathom_stream::ThreadUse;
 use super::Tables;
 use crate::define::Identity;
 use crate::error::PackError;
-use crate::merge::{ImageState, Merged, ProcessRow};
+use crate::merged::{ImageState, Merged, ProcessRow};
 use crate::output::Table;
 use crate::process_facts::ProcessFacts;
 use crate::run::Run;

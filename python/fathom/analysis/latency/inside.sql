@@ -1,7 +1,6 @@
 -- Calls inside the units, at any depth: `topmost` if none of its layer is around it, `request` if it reaches storage and no other such is around it,
 -- `alone` if it is the only one of its outermost call. `took` is the unit's time. `one`: calls inside and the units. A part, after units.sql;
 -- {base} is the table of units; `around` says which calls as c are inside them, `calls_inside` is packed_own.sql or climbed_own.sql.
-server_process as (from server_processes()),
 server_file as (from server_files()),
 server as (from servers()),
 {parts},

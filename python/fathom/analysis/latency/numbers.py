@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from fathom.analysis import Source
 from fathom.analysis.latency.language import Numbers
-from fathom.analysis.latency.pieces import statement
 from fathom.analysis.own import own_values
 
 Shifts = dict[str, list[int]]
@@ -61,27 +60,38 @@ class Numbering:
     values: dict[str, Any]
     shifts: Shifts | None = None
 
-    def _rows(self, name: str, **values: Any) -> pa.Table:
-        text = statement(name, who=self.who, which=self.which)
+    def _rows(self, text: str, **values: Any) -> pa.Table:
         return self.source.sql(text, **self.values, **own_values(self.source), **values)
 
-    def _numbered(self, name: str, **values: Any) -> pa.Table:
+    def _numbered(self, columns: str, which: str, **values: Any) -> pa.Table:
+        """Columns of the numbers of calls, `which` and grouped so."""
+        units = f"{self.who}, {self.which}, $regions, $talk"
         if self.shifts is None:
-            rows = self._rows("members")
-            columns = (rows[name].to_pylist() for name in ("who", "position", "collective"))
-            self.shifts = alignment(zip(*columns, strict=True))
-        return self._rows(name, **self.shifts, **values)
+            rows = self._rows(f"from latency_misaligned({units})")
+            places = (rows[name].to_pylist() for name in ("who", "position", "collective"))
+            self.shifts = alignment(zip(*places, strict=True))
+        text = f"select {columns} from latency_numbers({units}, $of, $from, $by) {which}"
+        return self._rows(text, **self.shifts, **values)
 
     def span(self, owners: list[int]) -> str:
         """From where to where numbers of these ranks go."""
-        (row,) = self._numbered("numbered_span", owners=owners).to_pylist()
+        (row,) = self._numbered(
+            "min(number) as least, max(number) as most",
+            "where who in (select unnest($owners::bigint[]))",
+            owners=owners,
+        ).to_pylist()
         return f"{row['least']}-{row['most']}"
 
     def condition(self, numbers: Numbers, prefix: str) -> tuple[str, dict[str, Any]]:
         """As SQL on rows `o`: the ordinals in each process between which these numbers lie; the values in it."""
         terms, values = [], dict[str, Any]()
         for place, (least, most) in enumerate(numbers.ranges or ()):
-            rows = self._numbered("numbered_range", least=least, most=most).to_pylist()
+            rows = self._numbered(
+                "process, min(call) as first, max(call) as last",
+                "where number between $least and $most group by process",
+                least=least,
+                most=most,
+            ).to_pylist()
             size = max((row["process"] for row in rows), default=-1) + 1
             first, last = [None] * size, [None] * size
             for row in rows:
@@ -100,7 +110,11 @@ class Numbering:
         if not every:
             return views
         rows = self._numbered(
-            "numbered_calls", owners=[who for who, _ in every], calls=[call for _, call in every]
+            "who, call, min(number) as number",  # a rank of several processes has the first's
+            "semi join (select unnest($owners::bigint[]) as who, unnest($calls::bigint[]) as call) using (who, call)"
+            " group by who, call",
+            owners=[who for who, _ in every],
+            calls=[call for _, call in every],
         )
         columns = (rows[name].to_pylist() for name in ("who", "call", "number"))
         number = {(who, call): number for who, call, number in zip(*columns, strict=True)}

@@ -5,7 +5,6 @@ from typing import Any
 import pyarrow as pa
 
 from fathom.analysis.latency.ask import Answer, Question, chosen
-from fathom.analysis.latency.pieces import statement
 from fathom.run import database
 
 Columns = dict[str, str]
@@ -117,7 +116,7 @@ def _server_rows(pairs: list[dict[str, Any]], which: str | None) -> list[dict[st
 def _holders(ask: Question, servers: list[dict[str, Any]]) -> dict[str, list[int]]:
     """Outermost calls that hold each server's longest or shortest request."""
     ids = ", ".join(str(row["first_id"]) for row in servers)
-    return chosen(ask.source.sql(statement("calls_of", ids=ids)))
+    return chosen(ask.source.sql(f"select process, call from calls where id in ({ids})"))
 
 
 def _place(

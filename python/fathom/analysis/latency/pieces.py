@@ -1,4 +1,8 @@
-"""Statements of this room, put together of pieces: which calls, requests and servers count is told by many words."""
+"""Statements on what is inside a query's calls, put together of pieces.
+
+They are no macros: a macro's body is planned and worked out at each use, and these use `held` and its like several
+times. What is about the calls themselves is: `analysis/sql/latency.sql`.
+"""
 
 import re
 from functools import cache

@@ -9,7 +9,6 @@ from typing import Any
 from fathom.analysis import Source
 from fathom.analysis.latency.language import Query
 from fathom.analysis.latency.numbers import Numbering
-from fathom.analysis.latency.pieces import statement
 from fathom.analysis.own import own, own_values
 from fathom.errors import NotRecorded, UsageError, unknown
 from fathom.run.database import of_path
@@ -136,15 +135,23 @@ def whole(who: str) -> Part:
     return Part(who, WHOLE, WITHIN.format(who=who), {})
 
 
+def _units(who: str, which: str) -> str:
+    return f"latency_units({who}, {which}, $regions, $talk)"
+
+
 def _any(source: Source, who: str, which: str, values: dict[str, Any]) -> bool:
-    text = statement("any_unit", who=who, which=which)
+    text = f"select count(*) > 0 as any_left from (select 1 from {_units(who, which)} limit 1)"
     return bool(source.sql(text, **values, **own_values(source))["any_left"][0].as_py())
 
 
 def _choices(source: Source, who: str, what: str) -> str:
     """What an option could name in this run."""
-    rows = source.sql(statement("choices", who=who, which="true", what=what), **own_values(source))
-    names = [str(name) for name in rows["name"].to_pylist() if name is not None]
+    rows = source.sql(
+        f"select name from (select {what} as name from {_units(who, WHOLE)} as o) where name is not null"
+        " group by name order by count(*) desc, name",
+        **own_values(source),
+    )
+    names = [str(name) for name in rows["name"].to_pylist()]
     more = f", and {len(names) - MOST:,} more" if len(names) > MOST else ""
     return ", ".join(names[:MOST]) + more if names else "none in this run"
 
@@ -160,7 +167,8 @@ WHAT = {
 
 
 def _span(source: Source, part: Part, column: str) -> str:
-    text = statement("span", who=part.who, which=part.which, column=column)
+    of = _units(part.who, part.which)
+    text = f"select min({column}) as least, max({column}) as most from {of} as o"
     (row,) = source.sql(text, **part.values, **own_values(source)).to_pylist()
     return f"{row['least']}-{row['most']}"
 
@@ -237,6 +245,6 @@ def _numbered(source: Source, query: Query, part: Part) -> Part:
 
 def _numbers_there(source: Source, part: Part) -> str:
     assert part.numbering is not None
-    text = statement("who_left", who=part.who, which=part.which)
+    text = f"select distinct who from {_units(part.who, part.which)}"
     rows = source.sql(text, **part.values, **own_values(source))
     return part.numbering.span(rows["who"].to_pylist())

@@ -4,8 +4,4 @@ talk as (
 	select file from files as f where $talk and not is_file(f.kind, f.path, f.file_system)
 ),
 own as not materialized (from own_calls($regions, $talk)),
-unit as not materialized (
-	select o.*, o.{who}::bigint as who
-	from own as o
-	where o.{who} is not null and {which}
-)
+unit as not materialized (from latency_units({who}, {which}, $regions, $talk))

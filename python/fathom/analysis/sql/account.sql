@@ -140,7 +140,7 @@ shared as (
 	from function as f
 	window of_function as (partition by process, layer, op), of_file as (partition by process, layer, op, file)
 ),
-told as (
+waits as (
 	select s.* exclude (share, even, share_of_file), coalesce(t.time * coalesce(share, even), 0) as communicated, coalesce(w.waited * share_of_file, 0) as waiting
 	from shared as s left join talk as t using (process, layer, op) left join wait as w using (process, layer, op, file)
 )
@@ -148,7 +148,7 @@ select
 	* exclude (waiting),
 	least(waiting, communicated) as waited,
 	least(greatest(0, waiting - communicated), rest) as waited_outside
-from told;
+from waits;
 
 -- Files that are open with O_SYNC or O_DSYNC: each of their writes is a sync too.
 create or replace macro synced_by_open() as table
@@ -283,7 +283,7 @@ asked as (
 	select file, direction(kind, op) as way, sum(bytes)::double as bytes from functions where own and direction(kind, op) is not null group by all
 ),
 -- What a call of a stream takes that neither fills nor empties its buffer; where only sums are known, at most a microsecond.
-made as (
+buffered as (
 	select process, kind, file, sum(n * each) / sum(n) as each from stream_pages() where each is not null group by all
 ),
 moved as (
@@ -309,7 +309,7 @@ priced as (
 		r.per_byte, s.file in (from account_silent()) as synced,
 		-- Of a network's file system others' quicker accesses to the directory say what one costs alone: a slow server, other jobs are in the rest.
 		s.file in (from shared_files()) or r.of_network and r.learnt = 'run' and (select count(*) > 1 from processes) as contended
-	from storage as s left join asked as a using (file, way) left join moved as m using (file, way) left join made as t using (process, kind, file)
+	from storage as s left join asked as a using (file, way) left join moved as m using (file, way) left join buffered as t using (process, kind, file)
 		left join account_references() as r on r.file = s.file and r.kind = s.way
 ),
 parts as (
@@ -424,10 +424,10 @@ shape as (
 ),
 libraries as (
 	select
-		f.*, o.found is not null as collective, communicated - waited as exchange, rest - waited_outside as library,
-		if(o.found is not null and f.kind in ('read', 'write'), greatest(0, coalesce(s.time, 0) - coalesce(b.time, 0)), 0) as others_storage,
+		f.*, o.is_collective is not null as collective, communicated - waited as exchange, rest - waited_outside as library,
+		if(o.is_collective is not null and f.kind in ('read', 'write'), greatest(0, coalesce(s.time, 0) - coalesce(b.time, 0)), 0) as others_storage,
 		sum(communicated) over (partition by f.layer, f.op) > 0 as is_talk_known
-	from account_functions() as f left join (select layer, op, true as found from account_collectives()) as o using (layer, op)
+	from account_functions() as f left join (select layer, op, true as is_collective from account_collectives()) as o using (layer, op)
 		left join below as b using (process, layer, op, file) left join slowest as s on s.layer = f.layer and s.op = f.op and s.file = f.file
 	where not (is_system(f.layer) or is_store(f.layer))
 ),

@@ -216,22 +216,22 @@ line as (
 fit as (
 	select
 		name, whole, kind, n, mean_size, mean_time,
-		sizes and (largest >= 4096 or slope <= mean_time / 4096) as told,
-		case when not told then null when slope <= 0 then wy / w when at_zero <= 0 then 0 else at_zero end as latency,
-		case when not told then null when slope <= 0 then 0 when at_zero <= 0 then wxy / wxx else slope end as per_byte
+		sizes and (largest >= 4096 or slope <= mean_time / 4096) as by_sizes,
+		case when not by_sizes then null when slope <= 0 then wy / w when at_zero <= 0 then 0 else at_zero end as latency,
+		case when not by_sizes then null when slope <= 0 then 0 when at_zero <= 0 then wxy / wxx else slope end as per_byte
 	from line
 ),
 known as (
 	select
-		here.name as directory, here.kind, here.n, here.mean_size, here.mean_time,
+		this.name as directory, this.kind, this.n, this.mean_size, this.mean_time,
 		case
-			when here.latency is not null then {'latency': here.latency, 'per_byte': here.per_byte, 'learnt': 'sizes'}
+			when this.latency is not null then {'latency': this.latency, 'per_byte': this.per_byte, 'learnt': 'sizes'}
 			when other.latency is not null then {
-				'latency': greatest(0, here.mean_time - here.mean_size * other.per_byte), 'per_byte': other.per_byte, 'learnt': 'direction'
+				'latency': greatest(0, this.mean_time - this.mean_size * other.per_byte), 'per_byte': other.per_byte, 'learnt': 'direction'
 			}
 		end as of_directory
-	from fit as here left join fit as other on not other.whole and here.name = other.name and here.kind <> other.kind
-	where not here.whole
+	from fit as this left join fit as other on not other.whole and this.name = other.name and this.kind <> other.kind
+	where not this.whole
 ),
 type as (
 	select file_system, store_of(file_system) as store from (select distinct file_system from files)

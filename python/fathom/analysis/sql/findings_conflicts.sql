@@ -23,13 +23,13 @@ span as (
 	from byte_ranges() semi join several using (file)
 	group by file, process
 ),
-met as (
+meeting as (
 	select *, begins < max(ends) over (partition by file order by begins rows between unbounded preceding and 1 preceding) as meets from span
 )
 select
 	file, min(begins) as begins,
 	((max(ends) - min(begins)) // least(4096, greatest(1, sum(n) // (16 * count(*)))) + 1)::bigint as width
-from met group by file having bool_or(meets) and bool_or(wrote);
+from meeting group by file having bool_or(meets) and bool_or(wrote);
 
 -- What each process did to each cell of a contended file. The range of its accesses that begin there meets one of another's, and one of
 -- the two wrote. Bounds the work of all that stands on it: of most runs nothing is left out; else cells are taken from the files'
@@ -45,7 +45,7 @@ with hull as (
 	group by file, process, cell
 ),
 -- By where they begin: an earlier one reaches into this, or a later one begins inside it.
-met as (
+meeting as (
 	select
 		*,
 		max(ends) over before > write_begins or max(write_ends) over before > begins
@@ -56,7 +56,7 @@ met as (
 		after as (partition by file order by begins, process, cell rows between 1 following and unbounded following)
 )
 select file, process, cell, n // 65536 + 1 as every
-from met
+from meeting
 where meets
 qualify coalesce(sum(least(n, 65536)) over (order by cell, file, process rows between unbounded preceding and 1 preceding), 0) < 500000;
 
@@ -67,10 +67,10 @@ create or replace macro suspects() as table
 with placed as (
 	select a.*, (a.begins - c.begins) // c.width as cell from byte_ranges() as a join contended() as c using (file)
 ),
-near as (
+candidates as (
 	select placed.* exclude (cell) from placed join meeting_cells() as m using (file, process, cell) where every = 1 or hash(id) % every = 0
 )
-select * from near
+select * from candidates
 qualify ends > lead(begins) over (partition by file order by begins, id)
 	or begins < max(ends) over (partition by file order by begins, id rows between unbounded preceding and 1 preceding);
 
@@ -123,13 +123,13 @@ select file, begins, ends from stretch qualify row_number() over (partition by f
 -- Accesses to the bytes of `clashes()`, to be compared one by one: of each stretch the first 8 reads and 8 writes of a process, 64 in all.
 -- Columns: those of `to_bytes`.
 create or replace macro clashing() as table
-with near as (
+with candidates as (
 	select a.*, s.begins as stretch
 	from suspects() as a asof join clashes() as s on a.file = s.file and a.ends > s.begins
 	where s.ends > a.begins
 ),
 nth as (
-	select *, row_number() over (partition by file, stretch, process, wrote order by start, id) as nth from near
+	select *, row_number() over (partition by file, stretch, process, wrote order by start, id) as nth from candidates
 )
 select * exclude (stretch, nth) from nth where nth <= 8 qualify row_number() over (partition by file, stretch order by nth, start, id) <= 64;
 

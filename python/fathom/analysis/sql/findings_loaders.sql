@@ -63,7 +63,7 @@ data as (
 	union
 	select distinct w.consumer, t.file from worker as w join talk as t on t.process = w.consumer where w.by_socket and not t.is_pipe
 ),
-told as (
+sums as (
 	select
 		one.consumer, one.process, one.is_worker,
 		coalesce(sum(t.time) filter (t.is_main), 0) as main,
@@ -79,7 +79,7 @@ left_over as (
 		p.processor_time as processor, coalesce(p.processor_wait, 0) as processor_wait,
 		-- greatest() passes over what is null.
 		if(p.processor_time is null, null, greatest(0, p.stop - p.start - io - t.main - p.processor_time - coalesce(p.processor_wait, 0))) as rest
-	from told as t join processes as p using (process) left join own as o using (process)
+	from sums as t join processes as p using (process) left join own as o using (process)
 )
 select
 	consumer, process, pid, is_worker, lasted, files::bigint as files, bytes, reads, io::hugeint as io,

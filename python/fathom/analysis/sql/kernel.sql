@@ -29,7 +29,7 @@ during as materialized (
 	where e.start <= c.stop
 ),
 pages as (
-	select id, least(sum(asked), any_value(c.bytes)) as missed, sum(d.bytes) as came, max(split_part(d.device, ':', 1)) = '0' as remote
+	select id, least(sum(asked), any_value(c.bytes)) as missed, sum(d.bytes) as arrived, max(split_part(d.device, ':', 1)) = '0' as remote
 	from during as d join call as c using (id)
 	where event = 'pages' and inode is not null
 	group by id
@@ -74,13 +74,13 @@ select
 		when c.kind = 'write' and coalesce(r.written, 0) = 0 then 'cached'
 		when c.kind = 'write' then if(r.written >= c.bytes, 'device', 'both')
 		-- Past the page cache: O_DIRECT.
-		when coalesce(p.came, 0) = 0 and coalesce(r.read, 0) > 0 then if(r.read >= c.bytes, 'device', 'both')
+		when coalesce(p.arrived, 0) = 0 and coalesce(r.read, 0) > 0 then if(r.read >= c.bytes, 'device', 'both')
 		-- Pages of a hole come from no device; those of a network's file system from no block device.
 		when coalesce(p.missed, 0) = 0 or coalesce(r.read, 0) = 0 and not p.remote then if(coalesce(r.awaited, false), 'both', 'cached')
 		when p.missed >= c.bytes then 'device'
 		else 'both'
 	end as origin,
-	if(c.kind = 'read', coalesce(p.missed, 0), null)::bigint as missed, (coalesce(p.came, 0) - coalesce(p.missed, 0))::bigint as ahead,
+	if(c.kind = 'read', coalesce(p.missed, 0), null)::bigint as missed, (coalesce(p.arrived, 0) - coalesce(p.missed, 0))::bigint as ahead,
 	coalesce(r.requests, 0) as requests, coalesce(r.request_bytes, 0)::bigint as request_bytes, coalesce(r.device_time, 0)::bigint as device_time,
 	coalesce(r.queued, 0)::bigint as queued, coalesce(w.paused, 0)::bigint as paused, coalesce(j.journal_time, 0)::bigint as journal_time
 from call as c

@@ -37,7 +37,7 @@ with each as (
 		and not (coalesce(f.kind, '') = 'unknown' and coalesce(f.path, '') like '/dev/%')
 ),
 -- What failed was looked for.
-told as (
+performed as (
 	select process, file, place, layer, what, first_start, bytes, sequential, consecutive,
 		case when layer = 'stdio' and what in ('read', 'write') and bytes > 0 then least(done, ceil(bytes / 4096)) else done end as n
 	from each
@@ -53,17 +53,17 @@ told as (
 	where what = 'write' and done > 0 and file in (from synced_by_open())
 ),
 written as (
-	select file, count(distinct process) as writers from told where what = 'write' and file >= 0 and bytes > 0 group by file
+	select file, count(distinct process) as writers from performed where what = 'write' and file >= 0 and bytes > 0 group by file
 ),
 own as (
 	select
 		process, file, coalesce(sum(n) filter (what = 'sync'), 0) as syncs, coalesce(sum(bytes) filter (what = 'write'), 0) > 0 as writes
-	from told
+	from performed
 	group by process, file
 ),
 -- Who opened a file first may have made it.
 maker as (
-	select file, arg_min(process, (first_start, process)) as process from told where what = 'open' and file >= 0 and n > 0 group by file
+	select file, arg_min(process, (first_start, process)) as process from performed where what = 'open' and file >= 0 and n > 0 group by file
 ),
 summed as (
 	select
@@ -79,7 +79,7 @@ summed as (
 			else 0
 		end) as served,
 		any_value(o.syncs) as syncs, any_value(o.writes) as writes
-	from told as t join own as o using (process, file)
+	from performed as t join own as o using (process, file)
 	group by t.process, t.file, t.what
 ),
 -- A sync sends what was written before it: a request at least for each.
@@ -90,16 +90,16 @@ sent as (
 		)
 	from summed
 ),
-made as (
+with_creates as (
 	select s.*, if(s.what = 'open' and s.writes, case when s.file < 0 then n when m.file is not null and w.file is not null then 1 else 0 end, 0) as makes
 	from sent as s left join maker as m using (process, file) left join written as w using (file)
 )
 select
 	process, p.node, file, place, what, n, bytes, cached, served, syncs, coalesce(w.writers, if(file < 0, 1, 0)) as writers
 from (
-	select * exclude (makes, writes) replace (n - makes as n) from made
+	select * exclude (makes, writes) replace (n - makes as n) from with_creates
 	union all
-	select * exclude (makes, writes) replace ('create' as what, makes as n) from made where makes > 0
+	select * exclude (makes, writes) replace ('create' as what, makes as n) from with_creates where makes > 0
 ) left join written as w using (file) join processes as p using (process)
 where n > 0 or bytes > 0;
 
@@ -159,7 +159,7 @@ called_back as (
 stripe as (
 	select file, byte // stripe_bytes as stripe from edge group by all having min(process) <> max(process)
 ),
-near as (
+shared_stripes as (
 	select e.process, e.file, count(distinct e.id) as n, count(distinct e.byte // e.stripe_bytes) as stripes
 	from edge as e join stripe as s on s.file = e.file and s.stripe = e.byte // e.stripe_bytes
 	group by all
@@ -177,7 +177,7 @@ guessed as (
 	where file not in (from in_full)
 )
 select process, file, true as known, greatest(coalesce(c.n, 0), 1)::double as least, greatest(n.n, coalesce(c.n, 0))::double as most
-from near as n left join called_back as c using (process, file)
+from shared_stripes as n left join called_back as c using (process, file)
 union all
 select process, file, false, 1, most from guessed where most > 0;
 
@@ -247,7 +247,7 @@ queue as (
 	from mover as m
 	window up_to as (partition by line, what order by bytes)
 ),
-kept_waiting as (
+lock_waiting as (
 	select
 		q.process, q.what, q.line, q.bytes,
 		if(known, greatest(0, passed / s.server_rate_high - q.low), 0) as low,
@@ -301,7 +301,7 @@ cells as (
 	select process, file, place, 'transfer', what, n, 0, bytes, bytes * byte_low, bytes * sqrt(byte_low * byte_high), bytes * byte_high from data
 	union all
 	select s.process, s.file, s.place, 'contention', s.what, 0, 0, s.bytes, k.low * share, k.best * share, k.high * share
-	from (select *, bytes / sum(bytes) over (partition by process, what, line) as share from shared) as s join kept_waiting as k using (process, what, line)
+	from (select *, bytes / sum(bytes) over (partition by process, what, line) as share from shared) as s join lock_waiting as k using (process, what, line)
 	union all
 	select
 		process, file, place, case what when 'sync' then 'sync' when 'close' then 'sync' when 'lock' then 'locks' else 'names' end, what, n, n, 0,
@@ -353,11 +353,11 @@ with often as (
 	having max(n) filter (what = 'sync') >= 8 and max(n) filter (what = 'write') <= 4 * max(n) filter (what = 'sync')
 )
 select r.* replace (
-		if(o.found and what = 'sync', 1, n) as n,
-		if(o.found and what = 'write', n - least(1, served), cached) as cached,
-		if(o.found and what = 'write', least(1, served), served) as served
+		if(o.applies and what = 'sync', 1, n) as n,
+		if(o.applies and what = 'write', n - least(1, served), cached) as cached,
+		if(o.applies and what = 'write', least(1, served), served) as served
 	)
-from query_table(requests_of) as r left join (select *, true as found from often) as o using (process, file);
+from query_table(requests_of) as r left join (select *, true as applies from often) as o using (process, file);
 
 -- ... if a process with 16 files or more of one place had one.
 create or replace macro on_one_file(requests_of) as table
@@ -374,10 +374,10 @@ from query_table(requests_of) as r left join many using (process, place);
 -- ... if files that several ranks access by small independent calls of MPI-IO were accessed by collective ones, in pieces of 4 MiB.
 create or replace macro on_gathered(requests_of) as table
 with gathered as (
-	select file, what, true as found from small_independent()
+	select file, what, true as applies from small_independent()
 )
-select * exclude (found) replace (
-		if(found, ceil(bytes / 4194304), n) as n, if(found, ceil(bytes / 4194304), cached) as cached, if(found, 0, served) as served
+select * exclude (applies) replace (
+		if(applies, ceil(bytes / 4194304), n) as n, if(applies, ceil(bytes / 4194304), cached) as cached, if(applies, 0, served) as served
 	)
 from query_table(requests_of) left join gathered using (file, what);
 

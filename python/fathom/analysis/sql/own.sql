@@ -179,7 +179,7 @@ shared as (
 	group by function, source
 	having sum(calls) > 0.9 * (select sum(calls) from placed) and count(distinct caller_source || ':' || caller_line) >= 3
 ),
-told as (
+callers as (
 	select placed.* replace (
 		if(s.source is null, null, caller_function) as caller_function,
 		if(s.source is null, null, caller_source) as caller_source,
@@ -205,7 +205,7 @@ select
 	caller_function,
 	caller_source,
 	caller_line
-from told
+from callers
 group by all
 order by time desc, source, line, op, caller_source, caller_line;
 

@@ -1,4 +1,4 @@
--- Cells of the pictures of ranks and time: of a level's rows of lanes and bins of time. Times in ns.
+-- Cells of the pictures of ranks and time: of a zoom's rows of lanes and bins of time. Times in ns.
 
 -- The id of the longest; of equally long ones the least, where arg_max takes whichever it meets. Ids are below 2^64.
 create or replace macro longest_id(duration, id) as
@@ -108,7 +108,7 @@ from whole
 window so_far as (partition by layer, op, kind, row order by bin rows unbounded preceding)
 qualify bin >= first_of;
 
--- How many cells a level would have, at most: those in which a call starts, about, and those that calls last into beyond it, each once; the
+-- How many cells a zoom would have, at most: those in which a call starts, about, and those that calls last into beyond it, each once; the
 -- latter, for which calls are sorted, are left out where the former alone are more than `most`. Of every so many rows these are, as many times
 -- as much. Each row by itself, so that the counts of some rows each add up to that of all.
 create or replace macro tile_count(rows_of, bin_width, lanes_of_row, most, every) as table
@@ -128,7 +128,7 @@ select
 	((select cells from started) + every * coalesce(sum(greatest(0, last_bin - greatest(first_bin, coalesce(before, first_bin)))), 0))::bigint as cells
 from lasting;
 
--- Processes of each row of a level's picture, and their events: cells are whole where rows are.
+-- Processes of each row of a zoom's picture, and their events: cells are whole where rows are.
 create or replace macro tile_rows(lanes_of_row) as table
 select list(process order by process) as processes, sum(events)::bigint as events
 from lanes() join processes using (process)

@@ -13,8 +13,8 @@ from fathom.errors import RunError
 from fathom.run.limitations import every_call
 from fathom.run.store import Run
 
-#: By level the layers of which calls are made again: what lies below one of them is made by it.
-LEVELS = {
+#: By layer the layers of which calls are made again: what lies below one of them is made by it.
+LAYERS = {
     "hdf5": ("hdf5", "mpiio", "posix"),
     "mpiio": ("mpiio", "posix"),
     "posix": ("posix",),
@@ -74,7 +74,7 @@ class Object:
 class Recorded:
     """The calls of each rank in order, and what was left out, by reason."""
 
-    level: str
+    layer: str
     mpi: str
     calls: list[list[Call]]
     objects: dict[int, Object]
@@ -93,16 +93,16 @@ class Recorded:
             yield from call
 
 
-def read(run: Run, level: str, glob: str | None = None, root: str = "") -> Recorded:
-    """RunError where calls of this level are missing, or were cut off. `glob`: only on files like this; `root`: only
+def read(run: Run, layer: str, glob: str | None = None, root: str = "") -> Recorded:
+    """RunError where calls of this layer are missing, or were cut off. `glob`: only on files like this; `root`: only
     those below it, instead of the directory that holds all files that were opened."""
-    layers = LEVELS[level]
+    layers = LAYERS[layer]
     processes, mpi = _processes(run)
     _check_size(run, processes)
     _check_whole(run, layers, processes)
     rows = run.sql(
         "from replay_calls($processes, $layers)", processes=list(processes),
-        layers=[*LEVELS["hdf5"], *ASIDE, *AROUND, "mpi", "fathom"],
+        layers=[*LAYERS["hdf5"], *ASIDE, *AROUND, "mpi", "fathom"],
     )  # fmt: skip
     objects = _objects(run)
     left_out: Counter[str] = Counter()
@@ -112,7 +112,7 @@ def read(run: Run, level: str, glob: str | None = None, root: str = "") -> Recor
     for process, row in chosen:
         calls[ranks[process]].append(_call(row, ranks[process], objects))
     threads = max((len(stream) for stream in streams.values()), default=1)
-    recorded = Recorded(level, mpi, calls, objects, left_out, "", threads)
+    recorded = Recorded(layer, mpi, calls, objects, left_out, "", threads)
     _arguments(run, recorded)
     _place_shared(run, recorded)
     recorded.root = root or _root(recorded)
@@ -317,7 +317,7 @@ def _root(recorded: Recorded) -> str:
         | {
             str(PurePosixPath(one.path).parent)
             for one in recorded.objects.values()
-            if one.row["class"] == "hdf5_file" and recorded.level == "hdf5"
+            if one.row["class"] == "hdf5_file" and recorded.layer == "hdf5"
         }
     )
     root = commonpath(paths) if paths else ""

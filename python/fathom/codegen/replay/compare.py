@@ -34,25 +34,25 @@ class Expected:
     nothing of it. `prepared`: names below the directory that are made before the first call."""
 
     recorded: Recorded
-    made: frozenset[int]
+    called: frozenset[int]
     below: Totals | None
     prepared: frozenset[str]
 
 
 def expected(
-    run: Run, recorded: Recorded, made: Iterable[int], derived: bool, prepared: Iterable[str]
+    run: Run, recorded: Recorded, called: Iterable[int], derived: bool, prepared: Iterable[str]
 ) -> Expected:
     """`made`: calls that the program makes; `derived`: on other ranks or of other sizes than the run's."""
     below = None if derived else _below(run, recorded, frozenset())
-    return Expected(recorded, frozenset(made), below, frozenset(prepared))
+    return Expected(recorded, frozenset(called), below, frozenset(prepared))
 
 
 def differences(expected: Expected, replayed: Run, directory: str) -> list[str]:
     """A line for each function on each file that did otherwise; none: the same. `directory`: of the replay's files."""
-    level = expected.recorded.level
-    again = read(replayed, level, root=directory)
+    layer = expected.recorded.layer
+    again = read(replayed, layer, root=directory)
     before = _preparing(again, expected.prepared)
-    wanted = _sequences(expected.recorded, lambda call: call.id in expected.made)
+    wanted = _sequences(expected.recorded, lambda call: call.id in expected.called)
     seen = _sequences(again, lambda call: call.id not in before)
     lines = [
         _line(key, wanted.get(key, []), seen.get(key, []))
@@ -60,7 +60,7 @@ def differences(expected: Expected, replayed: Run, directory: str) -> list[str]:
         if wanted.get(key, []) != seen.get(key, [])
     ]
     if not lines and expected.below is not None:
-        lines = _otherwise_below(expected.below, _below(replayed, again, before), level)
+        lines = _otherwise_below(expected.below, _below(replayed, again, before), layer)
     return lines
 
 
@@ -108,19 +108,19 @@ def _line(
     for at, (one, other) in enumerate(zip(wanted, seen, strict=False), 1):
         for what, a, b in zip(("size", "offset", "bytes", "failed"), one, other, strict=True):
             if a != b:
-                return f"{first}call {at} of {len(wanted)}: {what} {_said(a)} in the run, {_said(b)} here"
+                return f"{first}call {at} of {len(wanted)}: {what} {_text(a)} in the run, {_text(b)} here"
     return f"{first}{numbers.things(len(wanted), 'call')} in the run, {len(seen)} here"
 
 
-def _said(value: int | None) -> str:
+def _text(value: int | None) -> str:
     return "not known" if value is None else f"{value:,}"
 
 
 def _below(run: Run, recorded: Recorded, without: frozenset[int]) -> Totals:
-    """Data that moved below the calls of the level, by function and file."""
+    """Data that moved below the calls of the layer, by function and file."""
     root = f"{recorded.root.rstrip('/')}/"
     files = sorted({call.path for call in recorded.every() if call.path.startswith(root)})
-    layers = ["mpiio", *DATA] if recorded.level == "hdf5" else list(DATA)
+    layers = ["mpiio", *DATA] if recorded.layer == "hdf5" else list(DATA)
     rows = run.sql(
         "from replay_moved($files, $layers, $kinds, $without)",
         files=files, layers=layers, kinds=list(MOVES), without=list(without),
@@ -131,14 +131,14 @@ def _below(run: Run, recorded: Recorded, without: frozenset[int]) -> Totals:
     }
 
 
-def _otherwise_below(wanted: Totals, seen: Totals, level: str) -> list[str]:
-    """Each with its reason. Calls of level posix are none of the library's: they are compared one by one."""
+def _otherwise_below(wanted: Totals, seen: Totals, replayed: str) -> list[str]:
+    """Each with its reason. Calls of layer posix are none of the library's: they are compared one by one."""
     nothing = Moved(0, 0)
     lines = []
-    for key in sorted(wanted.keys() | seen.keys()) if level != "posix" else []:
+    for key in sorted(wanted.keys() | seen.keys()) if replayed != "posix" else []:
         one, other = wanted.get(key, nothing), seen.get(key, nothing)
         layer, op, name = key
-        why = f"the library below {level} divides its work in another way here"
+        why = f"the library below {replayed} divides its work in another way here"
         if one.calls == other.calls:
             why = "the file reached less or more far when it was read"
         if one != other:

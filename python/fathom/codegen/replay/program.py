@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from fathom.analysis.distribution.shapes import shapes
 from fathom.codegen.generate.emit.folding import fold as folded
 from fathom.codegen.replay import hdf5, mpiio, posix
-from fathom.codegen.replay.calls import LEVELS, Call, Recorded, read
+from fathom.codegen.replay.calls import LAYERS, Call, Recorded, read
 from fathom.codegen.replay.compare import Expected, expected
 from fathom.codegen.replay.fold import Line, fold
 from fathom.codegen.replay.growth import Job
@@ -43,7 +43,7 @@ class Program:
     """`left_out`: calls by reason, which the program does not make; `environment`: chooses the run's I/O library."""
 
     name: str
-    level: str
+    layer: str
     mpi: str
     ranks: int
     calls: int
@@ -66,18 +66,18 @@ class Wanted:
     factor: Fraction = Fraction(1)
 
 
-def program(run: Run, level: str | None, wanted: Wanted) -> Program:
-    """At this level, else at the highest that can be replayed. RunError says why none can."""
-    if level:
-        return _Build(run, read(run, level, wanted.glob), wanted).program()
+def program(run: Run, layer: str | None, wanted: Wanted) -> Program:
+    """At this layer, else at the highest that can be replayed. RunError says why none can."""
+    if layer:
+        return _Build(run, read(run, layer, wanted.glob), wanted).program()
     reasons = []
-    for one in LEVELS:
+    for one in LAYERS:
         try:
             recorded = read(run, one, wanted.glob)
             if any(call.layer == one for call in recorded.every()):
                 return _Build(run, recorded, wanted).program()
         except RunError as why:
-            reasons.append(f"at level {one}: {why}")
+            reasons.append(f"at layer {one}: {why}")
     raise RunError("\n  ".join(reasons) or f"{run.name}: no call on a file that can be replayed")
 
 
@@ -85,7 +85,7 @@ class _Build:
     def __init__(self, run: Run, recorded: Recorded, wanted: Wanted) -> None:
         self.run, self.think = run, wanted.think
         if not any(recorded.calls):
-            raise RunError(f"{run.name}: no call of level {recorded.level} on a file was recorded")
+            raise RunError(f"{run.name}: no call of layer {recorded.layer} on a file was recorded")
         resized_run = Resized(recorded, mpiio.views(run), shapes(run), [])
         job = Job(recorded.ranks, wanted.ranks or recorded.ranks, wanted.factor)
         self.changed = ""
@@ -97,7 +97,7 @@ class _Build:
         self.library = hdf5.library(run, self.files, self.recorded.objects, resized_run.shapes)
         self.left_out = Counter(recorded.left_out)
         self.own_directories = _own_directories(self.recorded)
-        self.made: set[int] = set()
+        self.called: set[int] = set()
         self.prepared: set[str] = set()
         self.largest = 0
         self.used: dict[str, int] = defaultdict(int)
@@ -113,18 +113,18 @@ class _Build:
         statements = [self._rank(rank, sequence) for rank in range(self.recorded.ranks)]
         functions, calls = writer.functions([fold(lines) for lines in statements])
         return Program(
-            self.run.name, self.recorded.level, self.recorded.mpi, self.recorded.ranks,
+            self.run.name, self.recorded.layer, self.recorded.mpi, self.recorded.ranks,
             sum(map(len, self.recorded.calls)), self._text(writer, sequence, functions, calls),
             writer.table.bytes(), self.left_out, self._remarks(),
             any(call.layer == "hdf5" for call in self.recorded.every()),
-            expected(self.run, self.recorded, self.made, bool(self.changed), self.prepared),
+            expected(self.run, self.recorded, self.called, bool(self.changed), self.prepared),
             _environment(self.run, self.recorded.mpi),
         )  # fmt: skip
 
     def _effects(self, call: Call) -> list[Effect]:
         effects = self._direct_effects(call)
-        found = {effect.path for effect in effects if effect.does != MISSES}
-        inside = {str(parent) for path in found for parent in PurePosixPath(path).parents}
+        existing = {effect.path for effect in effects if effect.does != MISSES}
+        inside = {str(parent) for path in existing for parent in PurePosixPath(path).parents}
         return effects + [Effect(parent, ASKS) for parent in sorted(inside & self.own_directories)]
 
     def _direct_effects(self, call: Call) -> list[Effect]:
@@ -163,7 +163,7 @@ class _Build:
                 raise RunError(
                     f"{self.run.name}: rank {rank}: {call.op} on {call.path or 'a file'} cannot be replayed: {why}"
                 ) from why
-            self.made.add(call.id)
+            self.called.add(call.id)
             lines += [Line(first.text, first.numbers, gap), *rest]
             until = call.stop
         lines += [Line("MPI_Barrier(MPI_COMM_WORLD);")] * (sequence.barriers - passed)
@@ -268,7 +268,7 @@ class _Build:
         return "\n".join(
             [
                 f"/* Makes the I/O of the run {self.run.name} again{self.changed},"
-                f" from layer {self.recorded.level} down: {makes}.",
+                f" from layer {self.recorded.layer} down: {makes}.",
                 " * Written by fathom replay. */",
                 "#define _GNU_SOURCE",
                 "#include <mpi.h>",
@@ -290,7 +290,7 @@ class _Build:
             "select sum(holes_memory + holes_both) as calls from counters where layer = 'mpiio'"
             " and coalesce(enclosing_layer, '') not in ('mpiio')"
         ).to_pylist()[0]["calls"]
-        if scattered and self.recorded.level == "mpiio":
+        if scattered and self.recorded.layer == "mpiio":
             remarks.append(
                 f"{scattered:,} calls had their data in several pieces of memory; here it is in one"
             )

@@ -73,17 +73,17 @@ def _families(run: Run) -> Iterator[Family]:
     yield one("nodes", row["nodes"], "Nodes that they ran on.")
     yield one("ranks", row["ranks"], "Ranks of the MPI job.")
     yield from _sums(run.sql(SUMS).to_pylist())
-    found = conclusions.find(run, findings.rules(()))
+    ranked = conclusions.find(run, findings.rules(()))
     yield Family(
         "fathom_cause_seconds",
         "I/O time of the slowest process, by what took it.",
-        list(_causes(found)),
+        list(_causes(ranked)),
         "seconds",
     )
     yield Family(
         "fathom_finding_lost_seconds",
         "Run time that could be had back, by finding.",
-        list(_lost(found)),
+        list(_lost(ranked)),
         "seconds",
     )
 
@@ -102,16 +102,16 @@ def _sums(rows: list[dict[str, Any]]) -> Iterator[Family]:
         yield Family(f"fathom_io_{name}", says, samples, unit)
 
 
-def _causes(found: findings.Findings) -> Iterator[Sample]:
-    slowest = found.bar.slowest
+def _causes(ranked: findings.Findings) -> Iterator[Sample]:
+    slowest = ranked.bar.slowest
     for cause, seconds in slowest.causes.items() if slowest else ():
         yield {"cause": cause}, seconds
 
 
-def _lost(found: findings.Findings) -> Iterator[Sample]:
+def _lost(ranked: findings.Findings) -> Iterator[Sample]:
     """Of a rule that found several things their sum, once."""
     lost: dict[str, float] = {}
-    for one in found.conclusions:
+    for one in ranked.conclusions:
         if one.lost is not None:
             lost[one.rule.name] = lost.get(one.rule.name, 0) + one.lost
     for name, seconds in lost.items():

@@ -34,13 +34,13 @@ class Names:
         self.vocabulary = Vocabulary(listed)
         self.hidden: dict[str, str] = {}  # what stood there -> what stands for it
         self.suffixes: set[str] = set()  # of files, that stay
-        self.said: set[str] = set()  # words of our sentences, hidden nowhere
+        self.sentence_words: set[str] = set()  # words of our sentences, hidden nowhere
         self._key = key
         self._long: list[str] = []  # hidden ones of several words
         self._looked = 0  # hidden ones of which that is known
         prefixes = "|".join(re.escape(prefix.rstrip("/")) for prefix in keep)
         #: A path below a folder that stays readable; without such folders nothing.
-        self.kept = re.compile(rf"(?:{prefixes})(?=[/\"]|$)[^\"\n]*" if prefixes else r"(?!)")
+        self.readable = re.compile(rf"(?:{prefixes})(?=[/\"]|$)[^\"\n]*" if prefixes else r"(?!)")
         self.component = cache(self._component)
         #: What is made of a text, by the class that catalog/tables.toml gives it.
         self.by_class: dict[str, Callable[[str], str]] = {
@@ -50,7 +50,7 @@ class Names:
 
     def path(self, text: str) -> str:
         """A path: as deep as it was."""
-        if _NAMELESS.fullmatch(text) or self.kept.fullmatch(text):
+        if _NAMELESS.fullmatch(text) or self.readable.fullmatch(text):
             return text
         return "/".join(map(self.component, text.split("/")))
 
@@ -93,7 +93,7 @@ class Names:
 
     def arguments(self, text: str) -> str:
         """Words of a command line or of the environment."""
-        if self.kept.fullmatch(text):
+        if self.readable.fullmatch(text):
             return text
         return _TOKEN.sub(lambda token: self._token(token[0], numbers=False), text)
 
@@ -118,7 +118,7 @@ class Names:
         stem, suffix = (bare, "") if bare in self.hidden else self._split(bare)
         if stem in self.hidden and bare not in self.vocabulary.words:
             return self.hidden[stem] + suffix + token[len(bare) :]
-        self.said.update(WORD.findall(token))
+        self.sentence_words.update(WORD.findall(token))
         return token
 
     def _token(self, token: str, *, numbers: bool) -> str:

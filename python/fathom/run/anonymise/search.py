@@ -27,9 +27,9 @@ class Search:
 
     def __init__(self, names: Names) -> None:
         hashes = {word for made in names.hidden.values() for word in WORD.findall(made)}
-        ours = names.vocabulary.words | described.keys(names) | names.said
+        ours = names.vocabulary.words | described.keys(names) | names.sentence_words
         self._words = ours | names.suffixes | hashes
-        self._kept = names.kept
+        self._readable = names.readable
         self._by_start: dict[str, dict[int, set[str]]] = {}
         self.searched = 0
         for name in names.hidden:
@@ -41,7 +41,7 @@ class Search:
     def first(self, text: str) -> str | None:
         """The first of the names in a text. It is none inside a word that is Fathom's, or a hash's; nor below a
         folder that stays readable."""
-        text = self._kept.sub("", text)
+        text = self._readable.sub("", text)
         for at in range(len(text) - LEAST + 1):
             for length, known in self._by_start.get(text[at : at + LEAST], {}).items():
                 name = text[at : at + length]
@@ -64,9 +64,9 @@ def leaks(out: Path, search: Search) -> Iterator[Leak]:
         where = str(path.relative_to(out))
         texts = _texts_of_table(path) if path.suffix == ".parquet" else _texts_of_file(path)
         for column, values in texts:
-            found = next(filter(None, map(search.first, values)), None)
-            if found is not None:
-                yield Leak(f"{where}{column}", found)
+            leaked = next(filter(None, map(search.first, values)), None)
+            if leaked is not None:
+                yield Leak(f"{where}{column}", leaked)
 
 
 def _texts_of_file(path: Path) -> Iterator[tuple[str, Iterable[str]]]:

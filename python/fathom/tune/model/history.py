@@ -10,7 +10,7 @@ from fathom.run.store import Run
 from fathom.tune.model.factors import Row, Scale, named
 from fathom.tune.search import limits
 from fathom.tune.search.ledger import Trial, open_ledger
-from fathom.tune.search.objective import Objective, asked_for, measure
+from fathom.tune.search.objective import Objective, measure, objective_of
 from fathom.tune.search.space import Space, of_data
 
 #: The program as it is, recorded closely, is slower than other trials.
@@ -45,7 +45,7 @@ def read(folder: Path) -> History:
             f"tune: {ledger.path}: no trial has ended, so there is nothing to learn from"
         )
     until = limits.of_data(ledger.value("limits"))
-    objective = asked_for(options["objective"], options["maximize"])
+    objective = objective_of(options["objective"], options["maximize"])
     size = next((trial.measures for trial in ledger.trials() if trial.measures), None)
     scale = Scale(until.ranks, _bytes(size))
     application = application_of(options["program"])

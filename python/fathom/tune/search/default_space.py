@@ -191,7 +191,7 @@ def first(run: Run, given: Space) -> list[tuple[str, Point]]:
     seeds = [
         (FINDING, given.completed(given.alone(number, value)))
         for number, dimension in enumerate(given.dimensions)
-        for value in (_said(dimension, words) if named[number] else ())
+        for value in (_named_first(dimension, words) if named[number] else ())
     ]
     seeds += [(EXPERT, rule)] if both == rule else [(FINDING, both), (EXPERT, rule)]
     seeds += [
@@ -211,7 +211,7 @@ def _switched(dimension: Dimension) -> list[int]:
     return [n for n in range(1, len(words)) if words[n] != str(knob.default).lower()]
 
 
-def _said(dimension: Dimension, words: str) -> list[int]:
+def _named_first(dimension: Dimension, words: str) -> list[int]:
     """Its values by number, those first that findings name beside it."""
     name = catalog()[dimension.knob].name
     numbers = range(1, len(dimension.values))

@@ -16,10 +16,10 @@ from fathom.tune.search.ledger import Outcome
 from fathom.tune.search.objective import (
     COUNTED,
     Measures,
-    asked_for,
     estimated,
     is_command,
     measure,
+    objective_of,
     printed_number,
     watts,
 )
@@ -38,7 +38,7 @@ class Executor:
     def __init__(self, folder: Path, options: Options, lock: int) -> None:
         self.folder, self.options, self.lock = folder, options, lock
         self.reference = Reference(options.verify, folder / "reference", options.timeout)
-        self.objective = asked_for(options.objective, options.maximize)
+        self.objective = objective_of(options.objective, options.maximize)
         self.meter = Meter() if options.objective == COUNTED else None
         self.watts = watts(options.objective)
 

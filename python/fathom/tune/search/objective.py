@@ -49,7 +49,7 @@ OBJECTIVES = {
 COUNTED, WATTS = "energy", "energy="
 
 
-def asked_for(name: str, maximize: bool) -> Objective:
+def objective_of(name: str, maximize: bool) -> Objective:
     """By its name, or of a command."""
     command = Objective("objective", "", maximize, lambda of: of["objective"])
     return OBJECTIVES[COUNTED] if name.startswith(WATTS) else OBJECTIVES.get(name, command)

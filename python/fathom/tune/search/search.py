@@ -16,7 +16,7 @@ from fathom.tune.search.execute import Executor
 from fathom.tune.search.finals import STAGES
 from fathom.tune.search.ledger import FILE, FORMAT, Ledger, Step, Trial
 from fathom.tune.search.limits import Limits
-from fathom.tune.search.objective import asked_for
+from fathom.tune.search.objective import objective_of
 from fathom.tune.search.options import Options
 from fathom.tune.search.plan import FINDING, SEED, STORE, Plan
 from fathom.tune.search.prediction import Prediction
@@ -161,12 +161,14 @@ class Search:
         space = self.plan.space
         knobs = numbers.things(len(space.dimensions), "knob")
         self.say(f"{numbers.things(space.size, 'setting')} of {knobs}")
-        said = False
+        announced = False
         while True:
             trials = self.ledger.trials()
             self._sound(trials)
-            if not said and any(one.stage == "default" and one.state == "done" for one in trials):
-                said = True
+            if not announced and any(
+                one.stage == "default" and one.state == "done" for one in trials
+            ):
+                announced = True
                 self._say_all(self.plan.in_words(trials))
             cut = trials[-1] if trials[-1].state == "running" else None
             step = (
@@ -245,7 +247,9 @@ def planned(ledger: Ledger) -> Plan | None:
     known = limits.limited(of_data(space), limits.of_data(ledger.value("limits")))
     stored = ledger.value("prediction")
     prediction = Prediction(**stored) if stored else None
-    return Plan(options, asked_for(options.objective, options.maximize), known, first, prediction)
+    return Plan(
+        options, objective_of(options.objective, options.maximize), known, first, prediction
+    )
 
 
 def _limit(given: float | None) -> float:

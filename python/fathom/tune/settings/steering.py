@@ -30,7 +30,7 @@ class Steering:
         self._before: Seen | None = None
         self._trying: Rule | None = None
         self._tried = ""
-        self._kept = False
+        self._improved = False
         self._windows = 0
         self.over = False
 
@@ -50,7 +50,7 @@ class Steering:
     def ended(self) -> str:
         """The run has ended: what is said then."""
         if self._trying:
-            return self._said(self._trying, "the run ended before it showed")
+            return self._line(self._trying, "the run ended before it showed")
         return f"the run ended: fewer than {OCCURRENCES} collective calls were seen since"
 
     def _choose(self, now: Seen) -> str | None:
@@ -66,7 +66,7 @@ class Steering:
         self.over = True
         each = f"{now.accesses:.3g} {now.kind}s of {numbers.size(now.piece)}"
         each += f" in each collective call of {numbers.seconds(now.seconds)}"
-        further = "no further change" if self._kept else "no change"
+        further = "no further change" if self._improved else "no change"
         return f"{further} worth making: {now.who} is critical, with {each}"
 
     def _judge(self, rule: Rule, now: Seen) -> str | None:
@@ -78,14 +78,14 @@ class Steering:
         if not taken and self._windows <= PATIENCE:
             return None
         if taken and faster:
-            self._text, self._kept = self._tried, True
+            self._text, self._improved = self._tried, True
         old, new = self._before.figures[rule.shows], now.figures[rule.shows]
         times = f"{numbers.seconds(self._before.seconds)} became {numbers.seconds(now.seconds)}"
         became = f"{'kept' if faster else 'taken back'}: {rule.shows} {old:.3g} became {new:.3g}, a call's {times}"
         if not taken:
             calls = self._windows * OCCURRENCES
             became = f"taken back: {rule.shows} stayed {old:.3g}: no file took it in {numbers.things(calls, 'call')}"
-        line = self._said(rule, became)
+        line = self._line(rule, became)
         self._put("" if taken and faster else self._text, {"rule": rule.name, "became": became})
         self._trying = None
         return line
@@ -94,7 +94,7 @@ class Steering:
         assert self._before
         return f"{self._before.who} is critical: it {rule.sees.format(**self._before.figures)}"
 
-    def _said(self, rule: Rule, became: str) -> str:
+    def _line(self, rule: Rule, became: str) -> str:
         assert self._before
         hints = ", ".join(f"{name} = {value}" for name, value in rule.hints(self._before).items())
         return f"{self._saw(rule)}; {hints}; {became}"

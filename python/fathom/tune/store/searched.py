@@ -10,7 +10,7 @@ from fathom.files import is_file
 from fathom.run.store import open_run
 from fathom.tune.search.execute import OUT
 from fathom.tune.search.ledger import Ledger, Trial
-from fathom.tune.search.objective import asked_for
+from fathom.tune.search.objective import objective_of
 from fathom.tune.search.space import Dimension, Point, Space, of_data
 from fathom.tune.search.verdict import UNCERTAIN, WINNER
 from fathom.tune.store.entry import Entry, Given, Tuned, covers, given_of
@@ -35,7 +35,7 @@ def entry_of(folder: Path) -> Entry:
     groups_of_run = groups(run)
     if not groups_of_run:
         raise RunError(f"{folder}: its program reads and writes nothing whose place is known")
-    objective = asked_for(options["objective"], options["maximize"])
+    objective = objective_of(options["objective"], options["maximize"])
     ran: dict[str, Any] = next(
         (one["settings"] for one in result["methods"] if one["method"] == WINNER), {}
     )

@@ -49,7 +49,7 @@ ALL = "all"
 MOMENT = frozenset({"now", "again"})
 
 #: Answers of the whole run, whatever is selected.
-WHOLE = frozenset(("account", "overview", "findings", "levels"))
+WHOLE = frozenset(("account", "overview", "findings", "zooms"))
 # What else is kept in files when nothing is selected: nothing outside the run has a part in it.
 LASTING = WHOLE | {
     "lanes", "slowest", "breakdown", "files", "access", "coverage", "servers", "samples", "latency"
@@ -162,11 +162,11 @@ def ask_written(
     """The same as the JSON that it is, since that is what an answer is kept as."""
     before = runs.generation
     try:
-        return _asked(runs, name, parameters, stop)
+        return _answer(runs, name, parameters, stop)
     except (FathomError, duckdb.Error, OSError):
         if not runs.have_changed(before):
             raise
-    return _asked(runs, name, parameters, stop)  # the tables were made anew while it read them
+    return _answer(runs, name, parameters, stop)  # the tables were made anew while it read them
 
 
 def ask_each(
@@ -203,7 +203,7 @@ def _one(answer_: Answer, view: View, chosen: selection.Selection, own: dict[str
     return replies[value]
 
 
-def _asked(runs: Runs, name: str, parameters: Mapping[str, str], stop: Stop | None) -> str | bytes:
+def _answer(runs: Runs, name: str, parameters: Mapping[str, str], stop: Stop | None) -> str | bytes:
     answer_ = named(name)
     own = _own(name, answer_, parameters)
     if answer_.of_all:

@@ -44,7 +44,7 @@ def attach(connection: duckdb.DuckDBPyConnection, tables: Path) -> bool:
         sources = connection.execute("select made_of from by_time.made").fetchall()
     except duckdb.Error:  # damaged, or of a newer version
         sources = []
-    if sources == [(COPY.made_of(tables),)]:
+    if sources == [(COPY.fingerprint(tables),)]:
         return True
     with contextlib.suppress(duckdb.Error):
         connection.execute("detach by_time")
@@ -62,11 +62,13 @@ def make(tables: Path, watch: Watch) -> bool:
     )
     watch(con)
     try:
-        made_of = COPY.made_of(tables)  # before they are read: they may be packed anew meanwhile
+        fingerprint = COPY.fingerprint(
+            tables
+        )  # before they are read: they may be packed anew meanwhile
         con.execute("set enable_progress_bar = false")
         database.add_views(con, tables)
         file.parent.mkdir(exist_ok=True)
-        _write(con, made_of, file)
+        _write(con, fingerprint, file)
     except duckdb.InterruptException:
         return False
     except (duckdb.Error, OSError) as error:
@@ -90,7 +92,7 @@ def _without_log(database_file: Path) -> Iterator[None]:
         database_file.with_name(f"{database_file.name}.wal").unlink(missing_ok=True)
 
 
-def _write(con: duckdb.DuckDBPyConnection, made_of: str, file: Path) -> None:
+def _write(con: duckdb.DuckDBPyConnection, fingerprint: str, file: Path) -> None:
     part = f"start // greatest(1, (select max(duration) from runs) // {PARTS})"
     columns = [f"{name}::aside.{name}s as {name}" if name in WORDS else name for name in COLUMNS]
     rows = f"select {', '.join(columns)}, start + duration as stop from calls"
@@ -102,7 +104,7 @@ def _write(con: duckdb.DuckDBPyConnection, made_of: str, file: Path) -> None:
                 f"create type aside.{name}s as enum (select distinct {name} from words order by 1)"
             )
         con.execute(f"create table aside.calls as {rows} order by {part}, process, start")
-        con.execute(f"create table aside.made as select {quoted(made_of)} as made_of")
+        con.execute(f"create table aside.made as select {quoted(fingerprint)} as made_of")
         con.execute("detach aside")
 
 

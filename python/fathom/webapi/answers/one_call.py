@@ -314,13 +314,13 @@ def _hints(view: View, rows: Iterable[Row]) -> Callable[[Row], list[Row]]:
 
     def of(row: Row) -> list[Row]:
         names = ("source", "key", "value")
-        here = [
+        given_hints = [
             tuple(hint[name] for name in names)
             for hint in given[row["process"]]
             if any(row[name] is not None and row[name] == hint[name] for name in ("object", "file"))
         ]
         # A file has the same of many of its objects: once is enough.
-        return [dict(zip(names, hint, strict=True)) for hint in dict.fromkeys(here)]
+        return [dict(zip(names, hint, strict=True)) for hint in dict.fromkeys(given_hints)]
 
     return of
 
@@ -411,7 +411,7 @@ class Tree:
     def __init__(self, top: Row) -> None:
         """`top`: the call itself, as lists show it."""
         self.rows = [{**top, "under": None, "relation": "", "calls": 1}]
-        self.level = [int(top["call"])]
+        self.deepest = [int(top["call"])]
         self.seen = {int(top["call"])}
 
     def add(self, below: Iterable[Row]) -> None:
@@ -420,15 +420,15 @@ class Tree:
         for row in below:
             if int(row["call"]) not in self.seen:
                 by_parent.setdefault(row["under"], []).append(row)
-        self.level = []
+        self.deepest = []
         for under, children in by_parent.items():
             for row in bundles(children, CHILDREN):
                 is_call = "relation" in row
                 self.rows.append(row | {"calls": 1} if is_call else _bundle(row, under))
-                self.level += [int(row["call"])] if is_call else []
-        self.seen.update(self.level)
+                self.deepest += [int(row["call"])] if is_call else []
+        self.seen.update(self.deepest)
         if len(self.rows) > NODES:
-            self.level = []
+            self.deepest = []
 
     def table(self) -> Table:
         """Flat."""
@@ -449,15 +449,15 @@ def tree(view: View, _: Selection, *, call: list[int], depth: int = 8) -> dict[i
     trees = {int(top["call"]): Tree(top) for top in tops}
     near = {_stream(one) for one in call}
     for _level in range(depth):
-        level = sorted({one for tree in trees.values() for one in tree.level})
-        if not level:
+        deepest = sorted({one for tree in trees.values() for one in tree.deepest})
+        if not deepest:
             break
-        is_near = {_stream(one) for one in level} <= near
+        is_near = {_stream(one) for one in deepest} <= near
         below: dict[int, list[Row]] = defaultdict(list)
-        for row in _below(view, level, threads if is_near else "calls", NODES * len(trees)):
+        for row in _below(view, deepest, threads if is_near else "calls", NODES * len(trees)):
             below[int(row["under"])].append(row)
         for tree in trees.values():
-            tree.add(row for one in tree.level for row in below.get(one, ()))
+            tree.add(row for one in tree.deepest for row in below.get(one, ()))
     return {one: tree.table() for one, tree in trees.items()}
 
 

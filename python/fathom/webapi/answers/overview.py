@@ -47,7 +47,7 @@ def page_of(view: View) -> Page:
         view.run.manifest,
         source,
         cost.per_call(),
-        lambda: page.worst(source, lambda: found(view)),
+        lambda: page.worst(source, lambda: conclusions_of(view)),
     )
 
 
@@ -189,7 +189,7 @@ def _finding(
     }  # fmt: skip
 
 
-def found(view: View) -> Findings:
+def conclusions_of(view: View) -> Findings:
     """What loses time. Of a large run that takes minutes, and gives way to gestures."""
     return view.once("findings", lambda: in_background(lambda: _find(view)), view.stop.check)
 
@@ -203,15 +203,15 @@ def _find(view: View) -> Findings:
 @answer("findings")
 def findings(view: View, _: Selection) -> dict[str, Any]:
     """All that was found, the most seconds first, and which rules could not be asked."""
-    ranked = found(view)
+    ranked = conclusions_of(view)
     seconds = view.value("select duration / 1e9 from runs")
-    said = words.listed(view, view.run.manifest, ranked.conclusions)
-    names = _names(view, {call for fields in said for call in fields["calls"]})
+    described = words.listed(view, view.run.manifest, ranked.conclusions)
+    names = _names(view, {call for fields in described for call in fields["calls"]})
     return {
         "asked": ranked.rules_asked - sum(map(len, ranked.without.values())),
         "findings": [
             _finding(finding, fields, names, seconds)
-            for finding, fields in zip(ranked.conclusions, said, strict=True)
+            for finding, fields in zip(ranked.conclusions, described, strict=True)
         ],
         "not asked": words.not_asked(ranked),
     }

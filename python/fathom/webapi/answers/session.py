@@ -61,20 +61,20 @@ class Stop:
     def __init__(self) -> None:
         """Goes on."""
         self.why: FathomError | None = None
-        self._cursors: list[Interruptible] = []
+        self._running: list[Interruptible] = []
 
     def watch(self, cursor: Interruptible) -> None:
         """One more that is to be interrupted."""
-        self._cursors.append(cursor)
+        self._running.append(cursor)
 
     def leave(self, cursor: Interruptible) -> None:
         """One that has done its work for this request."""
-        self._cursors.remove(cursor)
+        self._running.remove(cursor)
 
     def now(self, why: FathomError) -> None:
         """Interrupts the statement that runs; the next raises the first `why` that was given."""
         self.why = self.why or why
-        for cursor in list(self._cursors):
+        for cursor in list(self._running):
             with contextlib.suppress(duckdb.ConnectionException):  # closed: it has done its work
                 cursor.interrupt()
 
@@ -151,7 +151,7 @@ class View:
 
     def sql(self, text: str, **values: Any) -> pa.Table:
         """Rows of one reading statement. Errors: UsageError, OverLimit, or why it was stopped."""
-        return self._asked(text, lambda: database.ask(self.cursor, text, values or None))
+        return self._watched(text, lambda: database.ask(self.cursor, text, values or None))
 
     def confined(self, statement: str, rows: int) -> tuple[pa.Table, int]:
         """The first rows of a statement that a user wrote, and how many there are. Errors: as `sql`."""
@@ -171,14 +171,14 @@ class View:
 
     def rows(self, text: str) -> list[dict[str, Any]]:
         """Rows of one statement, each by its columns' names."""
-        return self._asked(text, lambda: database.rows(self.cursor, text))
+        return self._watched(text, lambda: database.rows(self.cursor, text))
 
     def _know(self, text: str) -> None:
         """Works out once what a statement and others stand on."""
         for name in known.wanted(text):
             self.once(("known", name), partial(known.make, self.cursor, name))
 
-    def _asked(self, text: str, ask: Callable[[], T]) -> T:
+    def _watched(self, text: str, ask: Callable[[], T]) -> T:
         self.stop.check()
         try:
             self._know(text)

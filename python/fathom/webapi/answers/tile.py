@@ -1,4 +1,4 @@
-"""`tile` and `levels`: the picture of ranks and time, in pieces that do not grow with the run."""
+"""`tile` and `zooms`: the picture of ranks and time, in pieces that do not grow with the run."""
 
 import json
 import struct
@@ -22,7 +22,7 @@ from fathom.webapi.answers.session import View
 from fathom.webapi.answers.span import duration, lane_count
 from fathom.webapi.answers.time_index import narrowed
 from fathom.webapi.tiles import statements
-from fathom.webapi.tiles.geometry import BINS, ROWS, Geometry, Level
+from fathom.webapi.tiles.geometry import BINS, ROWS, Geometry, Zoom
 
 #: Longest calls of each layer that are marked at every zoom.
 OUTLIERS = 200
@@ -61,12 +61,12 @@ def geometry(view: View) -> Geometry:
     return view.once("geometry", lambda: Geometry(duration(view), lane_count(view)))
 
 
-def _levels(view: View) -> tuple[list[Level], int]:
-    """All levels, and the finest that lies ready. Heat has few bins: its levels end where its lanes are apart."""
+def _zooms(view: View) -> tuple[list[Zoom], int]:
+    """All zooms, and the finest that lies ready. Heat has few bins: its zooms end where its lanes are apart."""
     cut = geometry(view)
     if not has_calls(view):
-        return cut.levels(cut.first_whole), cut.first_whole
-    return cut.levels(cut.deepest), pyramid(view).deepest
+        return cut.zooms(cut.first_whole), cut.first_whole
+    return cut.zooms(cut.deepest), pyramid(view).deepest
 
 
 def outliers(view: View) -> list[dict[str, Any]]:
@@ -101,18 +101,18 @@ def _note(view: View) -> str | None:
     return None if source == "calls" or is_all_own(view) else f"counts by time: {HEAT_OF_ALL}"
 
 
-@answer("levels")
-def levels(view: View, _: Selection) -> dict[str, Any]:
+@answer("zooms")
+def zooms(view: View, _: Selection) -> dict[str, Any]:
     """How the run is cut, and the calls that stay marked; whatever is selected."""
-    every, ready = _levels(view)
+    every, ready = _zooms(view)
     coarsest = every[0]
-    levels_ = [
-        {"z": level.z, "bins": level.bins, "rows": level.rows, "lanes_per_row": level.lanes, "ready": level.z <= ready}
-        for level in every
+    zooms_ = [
+        {"z": zoom.z, "bins": zoom.bins, "rows": zoom.rows, "lanes_per_row": zoom.lanes, "ready": zoom.z <= ready}
+        for zoom in every
     ]  # fmt: skip
     return {
         "width": coarsest.width,
-        "levels": levels_,
+        "zooms": zooms_,
         "source": _source(view),
         "note": _note(view),
         "outliers": outliers(view),
@@ -123,22 +123,20 @@ def levels(view: View, _: Selection) -> dict[str, Any]:
 @answer("tile", required=("layer", "z", "x", "y"), layer=text, z=number(), x=number(), y=number())
 def tile(view: View, selection: Selection, *, layer: str, z: int, x: int, y: int) -> bytes:
     """256 bins by 64 rows of one layer. Times and lanes that are selected are places in it and leave it as it is."""
-    every, ready = _levels(view)
+    every, ready = _zooms(view)
     if z >= len(every):
         raise UsageError(
-            f"tile: z={z}: this run has levels 0 to {len(every) - 1}; strips has the calls"
+            f"tile: z={z}: this run has zooms 0 to {len(every) - 1}; strips has the calls"
         )
-    level = every[z]
-    if x * BINS >= level.bins or y * ROWS >= level.rows:
-        raise UsageError(
-            f"tile: x={x}, y={y}: level {z} has {level.bins} bins and {level.rows} rows"
-        )
+    zoom = every[z]
+    if x * BINS >= zoom.bins or y * ROWS >= zoom.rows:
+        raise UsageError(f"tile: x={x}, y={y}: zoom {z} has {zoom.bins} bins and {zoom.rows} rows")
     if selection.layers is not None and layer not in selection.layers:
         return encode(_none())
     is_stored = has_calls(view) and z <= ready and not _are_nested(view, selection)
     if is_stored and selection.files is None and selection.servers is None:
         return encode(_filtered(pyramid(view).tile(layer, z, x, y), selection))
-    return encode(_computed(view, replace(selection, layers=(layer,)), level, x, y))
+    return encode(_computed(view, replace(selection, layers=(layer,)), zoom, x, y))
 
 
 def _are_nested(view: View, selection: Selection) -> bool:
@@ -167,25 +165,25 @@ def _filtered(cells: pa.Table, selection: Selection) -> pa.Table:
     return cells
 
 
-def _computed(view: View, selection: Selection, level: Level, x: int, y: int) -> pa.Table:
+def _computed(view: View, selection: Selection, zoom: Zoom, x: int, y: int) -> pa.Table:
     """The same cells, of the rows of calls or heat that the tile shows."""
     first, last = x * BINS, (x + 1) * BINS
-    lanes = (y * ROWS * level.lanes, (y + 1) * ROWS * level.lanes - 1, 1)
-    shown = replace(selection, t=(first * level.width, last * level.width), lanes=(lanes,))
+    lanes = (y * ROWS * zoom.lanes, (y + 1) * ROWS * zoom.lanes - 1, 1)
+    shown = replace(selection, t=(first * zoom.width, last * zoom.width), lanes=(lanes,))
     return narrowed(view, shown).sql(
-        f"{_cells(view, shown, level, first, last)}"
+        f"{_cells(view, shown, zoom, first, last)}"
         f" select row % {ROWS} * {BINS} + bin % {BINS} as cell, op, kind, calls, time, bytes, longest, call"
         " order by cell, op"
     )
 
 
-def _cells(view: View, selection: Selection, level: Level, first: int, last: int) -> str:
+def _cells(view: View, selection: Selection, zoom: Zoom, first: int, last: int) -> str:
     """A statement of the cells of what is selected, in bins [first, last); what to select and an order may follow."""
     source = "calls" if has_calls(view) else "heat"
     which = getattr(conditions, source)(selection)
     if source == "calls" and not _are_nested(view, selection):
         which = f"({which}) and {OUTERMOST}"
-    return f"with {statements.rows(source, which)} from {statements.cells(level, first, last)}"
+    return f"with {statements.rows(source, which)} from {statements.cells(zoom, first, last)}"
 
 
 def encode(cells: pa.Table) -> bytes:

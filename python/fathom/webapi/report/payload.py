@@ -171,13 +171,13 @@ def collect(runs: Runs, budget: int, patience: float, say: Say) -> Payload:
 
 
 def _coarsest(payload: Payload, run: str) -> None:
-    for level, wanted in requests.tiles(run, payload.answers):
-        if level == 0:
+    for zoom, wanted in requests.tiles(run, payload.answers):
+        if zoom == 0:
             payload.every(f"heat map of {run}", wanted)
 
 
 def _finer(payload: Payload, run: str) -> None:
-    for level, wanted in requests.tiles(run, payload.answers):
-        if level and not payload.together(f"tiles of {run}, level {level}", wanted):
-            payload.left_out.append(f"heat map of {run}: levels from {level} on, for want of room")
+    for zoom, wanted in requests.tiles(run, payload.answers):
+        if zoom and not payload.together(f"tiles of {run}, zoom {zoom}", wanted):
+            payload.left_out.append(f"heat map of {run}: zooms from {zoom} on, for want of room")
             return

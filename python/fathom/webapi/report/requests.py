@@ -75,7 +75,7 @@ def first(runs: Runs) -> Iterator[Request]:
         count = opened.run.sql("select count(*) as n from processes")["n"][0].as_py()
         if count <= NAMED:
             yield Request("lanes", {"run": run})
-        for name in ("levels", "findings", "critical"):
+        for name in ("zooms", "findings", "critical"):
             yield Request(name, {"run": run})
         lanes = "" if count <= LANES else f"0-{LANES - 1}"
         yield Request("strips", {"run": run, "width": str(STRIP), "lanes": lanes})
@@ -142,16 +142,16 @@ def outermost(answer: Mapping[str, Any]) -> str:
 
 
 def tiles(run: str, answers: Mapping[str, Any]) -> Iterator[tuple[int, Iterator[Request]]]:
-    """Tiles of each level of the run's pictures that lies ready, the coarsest first."""
-    levels = answers.get(Request("levels", {"run": run}).key) or {"levels": []}
+    """Tiles of each zoom of the run's pictures that lies ready, the coarsest first."""
+    zooms = answers.get(Request("zooms", {"run": run}).key) or {"zooms": []}
     facts = next(one for one in answers[Request("runs").key]["runs"] if one["name"] == run)
-    for level in (one for one in levels["levels"] if one["ready"]):
-        yield level["z"], _tiles(run, level, facts["layers"])
+    for zoom in (one for one in zooms["zooms"] if one["ready"]):
+        yield zoom["z"], _tiles(run, zoom, facts["layers"])
 
 
-def _tiles(run: str, level: Mapping[str, int], layers: list[str]) -> Iterator[Request]:
+def _tiles(run: str, zoom: Mapping[str, int], layers: list[str]) -> Iterator[Request]:
     for layer in layers:
-        for y in range(-(-level["rows"] // 64)):
-            for x in range(-(-level["bins"] // 256)):
-                place = {"z": str(level["z"]), "x": str(x), "y": str(y)}
+        for y in range(-(-zoom["rows"] // 64)):
+            for x in range(-(-zoom["bins"] // 256)):
+                place = {"z": str(zoom["z"]), "x": str(x), "y": str(y)}
                 yield Request("tile", {"run": run, "layer": layer} | place)

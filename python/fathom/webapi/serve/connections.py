@@ -79,12 +79,12 @@ def _say(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     if isinstance(error, OSError) and error.errno not in (errno.EMFILE, errno.ENFILE):
         return  # a client that has gone
     line = f"fathom: view: {printable(error or context['message'])}"
-    if loop.time() - _said.get(line, -60.0) >= 60:
-        _said[line] = loop.time()
+    if loop.time() - _last_printed.get(line, -60.0) >= 60:
+        _last_printed[line] = loop.time()
         print(line, file=sys.stderr, flush=True)
 
 
-_said: dict[str, float] = {}
+_last_printed: dict[str, float] = {}
 
 
 def server(app: Callable[..., Any]) -> Server:

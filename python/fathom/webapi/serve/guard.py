@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 HOST = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:[0-9]{1,5})?", re.ASCII)
 #: How the page calls the key (web/src/source/live.ts), and how a request has it.
-KEPT_AS, SCHEME = "fathom.key", "Bearer "
+STORAGE_KEY, SCHEME = "fathom.key", "Bearer "
 CLOSED = "open the link that fathom view printed last: each works once, for one browser"
 
 ENTER = """<!doctype html><meta charset="utf-8"><title>Fathom</title>
@@ -121,7 +121,7 @@ class Guard:
         return None if is_known or path == "/" else refusal(CLOSED, 401)
 
     def _enter(self) -> Response:
-        script = f"localStorage.setItem('{KEPT_AS}', '{self.keys.key}'); location.replace('/' + location.hash)"
+        script = f"localStorage.setItem('{STORAGE_KEY}', '{self.keys.key}'); location.replace('/' + location.hash)"
         safe = {"Content-Security-Policy": policy([script])}
         return HTMLResponse(ENTER.format(script=script), headers=safe)
 

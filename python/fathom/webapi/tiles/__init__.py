@@ -55,7 +55,7 @@ class Tiles:
 
     @cached_property
     def deepest(self) -> int:
-        """The finest level that was made; of finer ones what is asked for is worked out from the calls."""
+        """The finest zoom that was made; of finer ones what is asked for is worked out from the calls."""
         return int(self.sql("select coalesce(max(z), 0) as z from tiles")["z"][0].as_py())
 
     def sql(self, text: str, **values: Any) -> pa.Table:

@@ -23,18 +23,18 @@ from fathom.run import cluster, database, macros
 from fathom.run.scratch import Scratch
 from fathom.text import numbers
 from fathom.webapi.tiles import statements
-from fathom.webapi.tiles.geometry import LEVELS, Geometry, Level
+from fathom.webapi.tiles.geometry import ZOOMS, Geometry, Zoom
 
-#: A level has at most this part of the calls as cells; else it is no quicker to read than they are.
+#: A zoom has at most this part of the calls as cells; else it is no quicker to read than they are.
 PART = 8
-# A small run gets levels of so many cells all the same, up to 512 bins and a row for each lane: about two megabytes.
+# A small run gets zooms of so many cells all the same, up to 512 bins and a row for each lane: about two megabytes.
 FLOOR = 131_072
 TILES = Derived("tiles.parquet", "fathom.webapi.tiles", 5)
 #: Those of the run-time's calls too: no table of the run, so they lie with what the page keeps.
 OF_ALL = Derived(f"{answers.FOLDER}/tiles_of_all.parquet", TILES.key, TILES.version)
 # Below so many calls a line of progress is not worth it.
 MANY = 1_000_000
-# Of many calls the cells of a level are counted in every so many of its rows.
+# Of many calls the cells of a zoom are counted in every so many of its rows.
 EVERY = 8
 # Cells that are read at a time: a tile is at most a few of these.
 GROUP = 32_768
@@ -47,7 +47,7 @@ FOLDER, GUARD = "fathom-tiles-", "runs.parquet"
 
 
 @dataclass(frozen=True)
-class Asked:
+class Source:
     """A run's calls, asked by us or by workers for some rows of the picture each."""
 
     con: duckdb.DuckDBPyConnection
@@ -55,24 +55,24 @@ class Asked:
     folder: Path  # of files that workers write
     workers: cluster.Workers | None = None
 
-    def number(self, level: Level, text: str) -> int:
-        """Of a statement that gives one, which is the sum of those of a level's rows."""
+    def number(self, zoom: Zoom, text: str) -> int:
+        """Of a statement that gives one, which is the sum of those of a zoom's rows."""
         if self.workers is None:
             return _number(self._rows(text))
-        together = self._together(level)
+        together = self._together(zoom)
         return sum(map(_number, self.workers.each(self.tables, together, cluster.answer, text, {})))
 
-    def keep(self, level: Level, text: str) -> None:
-        """Rows of a statement, where none is of several of a level's rows, as table `level_z`."""
+    def keep(self, zoom: Zoom, text: str) -> None:
+        """Rows of a statement, where none is of several of a zoom's rows, as table `zoom_z`."""
         if self.workers is not None:
-            together, folder = self._together(level), str(self.folder)
+            together, folder = self._together(zoom), str(self.folder)
             files = self.workers.each(self.tables, together, cluster.write, text, folder)
             if files:  # of a run without calls nobody is asked
                 text = f"from read_parquet([{', '.join(map(database.quoted, files))}])"
-        macros.execute(self.con, f"create temp table level_{level.z} as {text}")
+        macros.execute(self.con, f"create temp table zoom_{zoom.z} as {text}")
 
-    def _together(self, level: Level) -> pa.Table:
-        return self._rows(statements.together(level))
+    def _together(self, zoom: Zoom) -> pa.Table:
+        return self._rows(statements.together(zoom))
 
     def _rows(self, text: str) -> pa.Table:
         macros.load(self.con, text)
@@ -83,43 +83,43 @@ def _number(rows: pa.Table) -> int:
     return int(rows[0][0].as_py())
 
 
-def _deepest(asked: Asked, geometry: Geometry, calls: int) -> int:
-    """The finest level that is worth it, about; each has more cells than the one before."""
+def _deepest(source: Source, geometry: Geometry, calls: int) -> int:
+    """The finest zoom that is worth it, about; each has more cells than the one before."""
 
     every = EVERY if calls >= MANY else 1
 
-    def is_too_fine(level: Level) -> bool:
-        most = max(calls // PART, FLOOR if level.z <= geometry.first_whole else 0)
-        return asked.number(level, statements.count(level, most, every)) > most
+    def is_too_fine(zoom: Zoom) -> bool:
+        most = max(calls // PART, FLOOR if zoom.z <= geometry.first_whole else 0)
+        return source.number(zoom, statements.count(zoom, most, every)) > most
 
-    return max(0, bisect.bisect_left(geometry.levels(LEVELS), True, key=is_too_fine) - 1)
+    return max(0, bisect.bisect_left(geometry.zooms(ZOOMS), True, key=is_too_fine) - 1)
 
 
-def _make_levels(asked: Asked, geometry: Geometry, deepest: int) -> None:
+def _make_zooms(source: Source, geometry: Geometry, deepest: int) -> None:
     """The finest of the calls, each other one of the one below it."""
-    finest = geometry.level(deepest)
+    finest = geometry.zoom(deepest)
     cells = statements.cells(finest, 0, finest.bins)
-    asked.keep(finest, f"with {statements.rows('calls', OUTERMOST)} from {cells}")
-    for below in reversed(geometry.levels(deepest)[1:]):
-        _make_coarser(asked.con, below, geometry.level(below.z - 1))
+    source.keep(finest, f"with {statements.rows('calls', OUTERMOST)} from {cells}")
+    for below in reversed(geometry.zooms(deepest)[1:]):
+        _make_coarser(source.con, below, geometry.zoom(below.z - 1))
 
 
-def _make_coarser(con: duckdb.DuckDBPyConnection, below: Level, level: Level) -> None:
+def _make_coarser(con: duckdb.DuckDBPyConnection, below: Zoom, zoom: Zoom) -> None:
     macros.execute(
         con,
-        f"create temp table level_{level.z} as"
-        f" select layer, op, kind, row // {level.lanes // below.lanes} as row, bin // 2 as bin,"
+        f"create temp table zoom_{zoom.z} as"
+        f" select layer, op, kind, row // {zoom.lanes // below.lanes} as row, bin // 2 as bin,"
         " sum(calls)::bigint as calls, sum(time)::bigint as time, sum(bytes)::bigint as bytes,"
         " max(longest) as longest, longest_id(longest, call) as call"
-        f" from level_{below.z} group by all",
+        f" from zoom_{below.z} group by all",
     )
 
 
-def _write(con: duckdb.DuckDBPyConnection, levels: list[Level], made_of: str, file: Path) -> None:
-    # Each level is sorted by itself: a sort of all at once needs more than the limit, whatever goes to disk.
+def _write(con: duckdb.DuckDBPyConnection, zooms: list[Zoom], fingerprint: str, file: Path) -> None:
+    # Each zoom is sorted by itself: a sort of all at once needs more than the limit, whatever goes to disk.
     order = "order by layer, y, x, cell, op, kind"
-    rows = "\nunion all\n".join(f"(from ({statements.file(one)}) {order})" for one in levels)
-    TILES.write(con, rows, f"compression zstd, row_group_size {GROUP}", made_of, file)
+    rows = "\nunion all\n".join(f"(from ({statements.file(one)}) {order})" for one in zooms)
+    TILES.write(con, rows, f"compression zstd, row_group_size {GROUP}", fingerprint, file)
 
 
 def _of(con: duckdb.DuckDBPyConnection) -> tuple[Geometry, int]:
@@ -140,17 +140,17 @@ def _limit(con: duckdb.DuckDBPyConnection, calls: int) -> None:
     con.execute(f"set memory_limit = '{memory} MiB'")
 
 
-def _made_of(tables: Path) -> str:
+def _fingerprint(tables: Path) -> str:
     """As Derived has it; empty: the tables are just being replaced."""
     try:
-        return TILES.made_of(tables)
+        return TILES.fingerprint(tables)
     except OSError:
         return ""
 
 
-def _check_same(tables: Path, made_of: str) -> None:
+def _check_same(tables: Path, fingerprint: str) -> None:
     """Errors: DamagedRun where these are not the tables any more that tiles were to be made of."""
-    if not made_of or _made_of(tables) != made_of:
+    if not fingerprint or _fingerprint(tables) != fingerprint:
         raise DamagedRun(f"{tables}: made anew while tiles were made of them; try again")
 
 
@@ -197,25 +197,25 @@ def make(
 ) -> None:
     """Writes the table. Errors: DamagedRun, RunError of workers."""
     began = time.monotonic()
-    made_of = _made_of(tables)
+    fingerprint = _fingerprint(tables)
     try:
         with _folder(tables if workers else None) as spill, _database(spill) as con:
             watch(con)
             database.add_views(con, tables, with_runtime=with_runtime)
             geometry, calls = _of(con)
             _limit(con, calls)
-            asked = Asked(con, tables, spill, workers)
-            deepest = _deepest(asked, geometry, calls)
-            _make_levels(asked, geometry, deepest)
-            _write(con, geometry.levels(deepest), made_of, file)
+            source = Source(con, tables, spill, workers)
+            deepest = _deepest(source, geometry, calls)
+            _make_zooms(source, geometry, deepest)
+            _write(con, geometry.zooms(deepest), fingerprint, file)
     except (duckdb.Error, OSError, FathomError) as error:
-        _check_same(tables, made_of)
+        _check_same(tables, fingerprint)
         if isinstance(error, FathomError):
             raise
         raise DamagedRun(
             f"{file}: the tiles could not be made: {database.first_line(error)}"
         ) from error
-    _check_same(tables, made_of)
+    _check_same(tables, fingerprint)
     if time.monotonic() - began > 1:
         print(
             f"fathom: tiles made in {time.monotonic() - began:.1f} s", file=sys.stderr, flush=True
@@ -237,7 +237,7 @@ def ensure(
     writable = os.access(tables, os.W_OK)
     if writable:
         _clear(tables)
-    if which.is_made(file, tables):
+    if which.is_current(file, tables):
         return file, None
     if writable:
         with contextlib.suppress(PermissionError):

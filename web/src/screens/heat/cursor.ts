@@ -18,12 +18,12 @@ export function moved(plan: Plan, at: Place, bins: number, rows: number): Place 
 
 /** Where a time and lane lie on a plan. */
 export function placeOf(plan: Plan, at: number, lane: number): Place {
-	return moved(plan, { bin: Math.floor(at / plan.bin), row: Math.floor(lane / plan.level.lanes_per_row) }, 0, 0);
+	return moved(plan, { bin: Math.floor(at / plan.bin), row: Math.floor(lane / plan.zoom.lanes_per_row) }, 0, 0);
 }
 
 /** Times and lanes of a cell, or of the box that two cells span. */
 export function viewOf(plan: Plan, from: Place, to: Place = from): View {
-	const lanes = plan.level.lanes_per_row;
+	const lanes = plan.zoom.lanes_per_row;
 	return {
 		time: [Math.min(from.bin, to.bin) * plan.bin, (Math.max(from.bin, to.bin) + 1) * plan.bin],
 		lanes: [Math.floor(Math.min(from.row, to.row) * lanes), Math.ceil((Math.max(from.row, to.row) + 1) * lanes)],

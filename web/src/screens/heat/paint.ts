@@ -115,7 +115,7 @@ function cells(ink: Ink, at: Frame, { grid, metric }: HeatPicture, palette: Pale
 
 /** The pixels of a cell within the frame; null when it lies outside. Edges are whole pixels, so that neighbours meet. */
 export function cellBox(at: Frame, grid: Grid, bin: number, row: number): [number, number, number, number] | null {
-	const lanes = grid.plan.level.lanes_per_row;
+	const lanes = grid.plan.zoom.lanes_per_row;
 	const [left, right] = span(at.x, bin * grid.plan.bin, (bin + 1) * grid.plan.bin);
 	const [top, bottom] = span(at.y, row * lanes, (row + 1) * lanes);
 	return right > left && bottom > top ? [left, top, right - left, bottom - top] : null;
@@ -142,7 +142,7 @@ function margin(ink: Ink, at: Frame, { grid, metric }: HeatPicture, box: Box, pa
 	});
 	if (box.width < NARROW) return;
 	ink.fillText(`≤ ${format(mostBin, UNITS[metric])} a bin`, at.x.end + 4, 10);
-	const lanes = grid.plan.level.lanes_per_row;
+	const lanes = grid.plan.zoom.lanes_per_row;
 	sums.rows.forEach((one, index) => {
 		const from = (index + grid.plan.rows[0]) * lanes;
 		const [top, bottom] = span(at.y, from, from + lanes);
@@ -215,7 +215,7 @@ function legend(ink: Ink, at: Frame, box: Box, palette: Palette, range: Range, m
 /** Bin and lane under a point; null outside the frame. */
 export function under(at: Frame, grid: Grid, x: number, y: number): { bin: number; row: number } | null {
 	if (x < at.x.start || x >= at.x.end || y < at.y.start || y >= at.y.end) return null;
-	return { bin: Math.floor(value(at.x, x) / grid.plan.bin), row: Math.floor(value(at.y, y) / grid.plan.level.lanes_per_row) };
+	return { bin: Math.floor(value(at.x, x) / grid.plan.bin), row: Math.floor(value(at.y, y) / grid.plan.zoom.lanes_per_row) };
 }
 
 /** A box around a part of the picture: the cursor, a brush, the selection. */

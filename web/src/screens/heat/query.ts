@@ -1,14 +1,14 @@
 /** Which tiles a view takes, and what they hold as one grid. */
-import { decodeTile, requestKey, TILE_BINS, TILE_ROWS, type Level, type Levels, type Outlier, type Tile } from "../../source";
+import { decodeTile, requestKey, TILE_BINS, TILE_ROWS, type Zoom, type Zooms, type Outlier, type Tile } from "../../source";
 import { ask } from "../../state/answers";
 import type { View } from "../../state/window";
 
 export const METRICS = ["time", "bytes", "calls", "longest"] as const;
 export type Metric = (typeof METRICS)[number];
 
-/** A level and the bins and rows of it that cover a view, after the last exclusive. */
+/** A zoom and the bins and rows of it that cover a view, after the last exclusive. */
 export interface Plan {
-	level: Level;
+	zoom: Zoom;
 	bin: number; // ns
 	bins: [number, number];
 	rows: [number, number];
@@ -38,14 +38,14 @@ const READ = 1_000_000; // calls that are read at most for a view, where no tile
 const CELL = 3; // pixels that a cell should have at least
 const ROW = 6;
 
-/** The coarsest level whose cells are fine enough for the pixels, else the finest that is not too much. `calls`: of a lane; null where only what lies ready is there. */
-export function planFor(levels: Levels, view: View, width: number, height: number, calls: number | null): Plan {
-	const plans = levels.levels.map((level) => cover(levels, level, view));
-	const most = Math.max(1, ...levels.levels.map((one) => one.rows));
+/** The coarsest zoom whose cells are fine enough for the pixels, else the finest that is not too much. `calls`: of a lane; null where only what lies ready is there. */
+export function planFor(zooms: Zooms, view: View, width: number, height: number, calls: number | null): Plan {
+	const plans = zooms.zooms.map((zoom) => cover(zooms, zoom, view));
+	const most = Math.max(1, ...zooms.zooms.map((one) => one.rows));
 	const isCheap = (plan: Plan): boolean => {
 		const count = tilesOf(plan).length;
-		const lanes = Math.min(most, TILE_ROWS * plan.level.lanes_per_row);
-		return count <= TILES && (plan.level.ready || (calls !== null && count * lanes * calls <= READ));
+		const lanes = Math.min(most, TILE_ROWS * plan.zoom.lanes_per_row);
+		return count <= TILES && (plan.zoom.ready || (calls !== null && count * lanes * calls <= READ));
 	};
 	const enough = (plan: Plan): boolean => {
 		const lanes = view.lanes[1] - view.lanes[0];
@@ -57,14 +57,14 @@ export function planFor(levels: Levels, view: View, width: number, height: numbe
 	return chosen;
 }
 
-function cover(levels: Levels, level: Level, view: View): Plan {
-	const bin = levels.width / 2 ** level.z;
+function cover(zooms: Zooms, zoom: Zoom, view: View): Plan {
+	const bin = zooms.width / 2 ** zoom.z;
 	const clamp = (at: number, most: number): number => Math.max(0, Math.min(at, most));
 	const range = (from: number, to: number, width: number, most: number): [number, number] => {
 		const first = clamp(Math.floor(from / width), most - 1);
 		return [first, clamp(Math.ceil(to / width), most) || first + 1];
 	};
-	return { level, bin, bins: range(...view.time, bin, level.bins), rows: range(...view.lanes, level.lanes_per_row, level.rows) };
+	return { zoom, bin, bins: range(...view.time, bin, zoom.bins), rows: range(...view.lanes, zoom.lanes_per_row, zoom.rows) };
 }
 
 /** (x, y) of the tiles that a plan takes. */
@@ -77,14 +77,14 @@ export function tilesOf({ bins, rows }: Plan): [number, number][] {
 }
 
 export function planKey(plan: Plan, scope: Record<string, string>, layer: string): string {
-	return `heat ${requestKey("", { ...scope, layer, z: plan.level.z })} ${plan.bins.join()} ${plan.rows.join()}`;
+	return `heat ${requestKey("", { ...scope, layer, z: plan.zoom.z })} ${plan.bins.join()} ${plan.rows.join()}`;
 }
 
 export async function loadGrid(plan: Plan, scope: Record<string, string>, layer: string, signal: AbortSignal): Promise<Grid> {
 	const places = tilesOf(plan);
 	const tiles = await Promise.all(
 		places.map(([x, y]) => {
-			const parameters = { ...scope, layer, z: plan.level.z, x, y };
+			const parameters = { ...scope, layer, z: plan.zoom.z, x, y };
 			return ask(requestKey("tile", parameters), async (source, cancel) => decodeTile(await source.bytes("tile", parameters, cancel)), signal);
 		}),
 	);
@@ -130,7 +130,7 @@ function addTile({ plan, values, op, ops, marks }: Grid, { tile, at: [x, y] }: P
 	for (const one of tile.marked) {
 		const [bin, row] = place(one.cell);
 		if (cellAt(plan, bin, row) < 0) continue;
-		const lane = Math.floor(row * plan.level.lanes_per_row);
+		const lane = Math.floor(row * plan.zoom.lanes_per_row);
 		marks.push({ call: one.call, lane, start: bin * plan.bin, duration: one.duration, op: tile.ops[one.op]?.[0] ?? "" });
 	}
 }

@@ -2,9 +2,9 @@ import { describe, expect, test } from "vitest";
 import { SvgInk } from "../../draw/ink";
 import { palettes } from "../../draw/theme";
 import { format } from "../../draw/units";
-import { decodeTile, type Levels } from "../../source";
+import { decodeTile, type Zooms } from "../../source";
 import { scaled, whole, within, type View } from "../../state/window";
-import { SLOW, levels, runs, tile } from "../../../browser/fixture";
+import { SLOW, zooms, runs, tile } from "../../../browser/fixture";
 import { cellInWords, gridTable, markIn, moved, placeOf, standing, viewOf } from "./cursor";
 import { extent, frame, paintHeat, shareOf, under, usualScale } from "./paint";
 import { gather, margins, METRICS, outliers, planFor, tilesOf, type Grid } from "./query";
@@ -14,18 +14,18 @@ const all = whole(run);
 const name = (lane: number): string => `rank ${lane}`;
 
 function gridOf(view: View, width: number): Grid {
-	const plan = planFor(levels, view, width, 400, 0);
-	const tiles = tilesOf(plan).map((at) => ({ at, tile: decodeTile(new Uint8Array(Buffer.from(tile(plan.level.z, at[0]), "base64")).buffer) }));
+	const plan = planFor(zooms, view, width, 400, 0);
+	const tiles = tilesOf(plan).map((at) => ({ at, tile: decodeTile(new Uint8Array(Buffer.from(tile(plan.zoom.z, at[0]), "base64")).buffer) }));
 	return gather(plan, tiles);
 }
 
-describe("level", () => {
-	const deep: Levels = { ...levels, levels: [0, 1, 2, 3, 4].map((z) => ({ z, bins: 256 << z, rows: 64 << z, lanes_per_row: 64 >> z, ready: true })) };
+describe("zoom", () => {
+	const deep: Zooms = { ...zooms, zooms: [0, 1, 2, 3, 4].map((z) => ({ z, bins: 256 << z, rows: 64 << z, lanes_per_row: 64 >> z, ready: true })) };
 
 	test("is the coarsest that fills the pixels, and finer when zoomed", () => {
-		expect(planFor(levels, all, 1000, 400, 0).level.z).toBe(0);
+		expect(planFor(zooms, all, 1000, 400, 0).zoom.z).toBe(0);
 		const part = { time: [0, all.time[1] / 16] as [number, number], lanes: all.lanes };
-		expect(planFor(levels, part, 1000, 400, 0).level.z).toBe(1);
+		expect(planFor(zooms, part, 1000, 400, 0).zoom.z).toBe(1);
 	});
 
 	test.each([1, 4, 64])("takes at most 24 tiles, zoomed %i times", (by) => {
@@ -34,9 +34,9 @@ describe("level", () => {
 	});
 
 	test("that does not lie ready is taken where few calls are read for it", () => {
-		const first = { ...deep, levels: deep.levels.map((one) => ({ ...one, ready: one.z < 1 })) };
+		const first = { ...deep, zooms: deep.zooms.map((one) => ({ ...one, ready: one.z < 1 })) };
 		const part = { time: [0, all.time[1] / 16] as [number, number], lanes: [0, 64] as [number, number] };
-		const z = (calls: number | null): number => planFor(first, part, 1000, 400, calls).level.z;
+		const z = (calls: number | null): number => planFor(first, part, 1000, 400, calls).zoom.z;
 		expect(z(100)).toBe(4);
 		expect([z(10_000), z(null)]).toEqual([0, 0]);
 	});
@@ -46,8 +46,8 @@ describe("level", () => {
 		const plan = planFor(deep, view, 1000, 400, 0);
 		expect(plan.bins[0] * plan.bin).toBeLessThanOrEqual(1e9);
 		expect(plan.bins[1] * plan.bin).toBeGreaterThanOrEqual(1.4e9);
-		expect(plan.rows[0] * plan.level.lanes_per_row).toBeLessThanOrEqual(10);
-		expect(plan.rows[1] * plan.level.lanes_per_row).toBeGreaterThanOrEqual(20);
+		expect(plan.rows[0] * plan.zoom.lanes_per_row).toBeLessThanOrEqual(10);
+		expect(plan.rows[1] * plan.zoom.lanes_per_row).toBeGreaterThanOrEqual(20);
 	});
 });
 
@@ -79,7 +79,7 @@ describe("the planted call", () => {
 	test.each([1, 2, 8, 100, 5000])("is marked when zoomed %i times around it, first of all", (by) => {
 		const view = within(scaled(all, 1 / by, 3.2e9, 37.5), all);
 		const grid = gridOf(view, 1000);
-		expect(outliers(levels.outliers, grid.marks, "posix", view)[0]?.call).toBe(SLOW);
+		expect(outliers(zooms.outliers, grid.marks, "posix", view)[0]?.call).toBe(SLOW);
 	});
 
 	test("is found by the tiles alone when the run's list does not have it", () => {
@@ -90,7 +90,7 @@ describe("the planted call", () => {
 
 	test("is said and opened from its cell", () => {
 		const grid = gridOf(all, 1000);
-		const marks = outliers(levels.outliers, grid.marks, "posix", all);
+		const marks = outliers(zooms.outliers, grid.marks, "posix", all);
 		const at = placeOf(grid.plan, 3.5e9, 37);
 		expect(cellInWords(grid, at, name)).toContain("rank 37");
 		expect(cellInWords(grid, at, name)).toContain("longest 900 ms");
@@ -101,7 +101,7 @@ describe("the planted call", () => {
 
 test("a cursor goes with the longest call of its cell to cells of another width", () => {
 	const grid = gridOf(all, 1000);
-	const marks = outliers(levels.outliers, grid.marks, "posix", all);
+	const marks = outliers(zooms.outliers, grid.marks, "posix", all);
 	const wide = { time: [0, 8e9] as [number, number], lanes: [32, 64] as [number, number] };
 	expect(markIn(grid, marks, standing(grid.plan, marks, wide))?.call).toBe(SLOW);
 	const empty = { time: [7e9, 8e9] as [number, number], lanes: [0, 8] as [number, number] };
@@ -119,7 +119,7 @@ test("a cursor stays in the picture, and its cell is what is drawn under it", ()
 	expect(under(at, grid, 2, y)).toBeNull();
 });
 
-test("a level that is still coming is hatched over the one before", () => {
+test("a zoom that is still coming is hatched over the one before", () => {
 	const grid = gridOf(all, 1000);
 	const box = { width: 600, height: 400 };
 	const draw = (loading: boolean): string => {

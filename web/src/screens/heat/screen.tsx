@@ -5,7 +5,7 @@ import { Choose } from "../../parts/choose";
 import { Figure, useWidth } from "../../parts/figure";
 import { Longest } from "../../parts/longest";
 import { Empty, Shown } from "../../parts/notice";
-import { type Levels, type Run } from "../../source";
+import { type Zooms, type Run } from "../../source";
 import { isReport, useAnswer, useReader } from "../../state/answers";
 import { lanesWord, useLaneNames } from "../../state/lanes";
 import { currentRun } from "../../state/runs";
@@ -18,11 +18,11 @@ import { loadGrid, METRICS, outliers, planFor, planKey, type Grid, type Metric }
 
 export function Heat(): JSX.Element | null {
 	const run = currentRun.value;
-	const answer = useAnswer<Levels>("levels", { run: run?.name });
+	const answer = useAnswer<Zooms>("zooms", { run: run?.name });
 	if (!run) return null;
 	return (
 		<Shown answer={answer} height={480}>
-			{(levels) => (levels.source === "none" || levels.levels.length === 0 || run.layers.length === 0 ? <Empty note={levels.note} what="calls over time" /> : <Map run={run} levels={levels} stale={answer.loading} />)}
+			{(zooms) => (zooms.source === "none" || zooms.zooms.length === 0 || run.layers.length === 0 ? <Empty note={zooms.note} what="calls over time" /> : <Map run={run} zooms={zooms} stale={answer.loading} />)}
 		</Shown>
 	);
 }
@@ -31,7 +31,7 @@ export function Heat(): JSX.Element | null {
 const OTHERS = ["server", "disk", "fathom", "threads"];
 
 /** Layer on screen: as asked, as selected, else the one by which the program itself spent its I/O time, where that is the time of calls; else the one nearest to the disk. */
-function layerOf(run: Run, source: Levels["source"]): string {
+function layerOf(run: Run, source: Zooms["source"]): string {
 	const wanted = given("layer") || (selection.value["layers"] ?? "") || (source === "calls" ? run["own layer"] : null) || "";
 	return run.layers.includes(wanted) ? wanted : (run.layers.filter((one) => !OTHERS.includes(one)).at(-1) ?? run.layers[0] ?? "");
 }
@@ -47,19 +47,19 @@ function filters(): Record<string, string> {
 }
 
 /** `stale`: the run has grown, so other tiles will be asked for; the last picture stays until then. */
-function Map({ run, levels, stale }: { run: Run; levels: Levels; stale: boolean }): JSX.Element {
+function Map({ run, zooms, stale }: { run: Run; zooms: Zooms; stale: boolean }): JSX.Element {
 	const [attach, width] = useWidth<HTMLDivElement>();
 	const view = currentView(run);
-	const [layer, metric, asked] = [layerOf(run, levels.source), metricOf(), filters()];
+	const [layer, metric, asked] = [layerOf(run, zooms.source), metricOf(), filters()];
 	const height = heightFor(view.lanes[1] - view.lanes[0]);
-	const plan = planFor(levels, view, Math.max(300, width), height, isReport() ? null : run.events / Math.max(1, run.lanes));
+	const plan = planFor(zooms, view, Math.max(300, width), height, isReport() ? null : run.events / Math.max(1, run.lanes));
 	const answer = useReader<Grid>(width && !stale ? planKey(plan, asked, layer) : "", (signal) => loadGrid(plan, asked, layer, signal));
 	const [pointing, setPointing] = useState<Pointing>({ cursor: null, hover: null, mouse: null, brush: null });
 	const lane = useLaneNames(run);
 	const grid = answer.value;
 	const scale = SCALES.find((one) => one === given("scale")) ?? usualScale(metric);
 	const key = JSON.stringify([view, metric, scale, answer.loading]);
-	const marks = useMemo(() => (grid ? outliers(Object.keys(asked).length > 1 ? [] : levels.outliers, grid.marks, layer, view) : []), [grid, key]);
+	const marks = useMemo(() => (grid ? outliers(Object.keys(asked).length > 1 ? [] : zooms.outliers, grid.marks, layer, view) : []), [grid, key]);
 	const paint = useMemo(() => paintHeat({ view, grid, metric, marks, lane, loading: answer.loading, scale }), [grid, key, marks, lane]);
 	const gestures = useHeatGestures({ run, view, grid, marks, height, width, lane, layer, pointing, setPointing });
 	const over = useMemo<typeof paint>(
@@ -84,14 +84,14 @@ function Map({ run, levels, stale }: { run: Run; levels: Levels; stale: boolean 
 				paint={paint}
 				over={over}
 				{...(grid ? { table: () => gridTable(grid), what: "cells" } : {})}
-				sql={levels.sql}
+				sql={zooms.sql}
 				tip={grid && pointing.hover && pointing.mouse && { at: pointing.mouse, says: <Tip parts={cellParts(grid, pointing.hover, lane)} /> }}
 				tools={<Tools run={run} layer={layer} metric={metric} scale={scale} />}
 				{...gestures}
 			>
 				<Readout grid={grid} at={gestures.place} lane={lane} />
 			</Figure>
-			{levels.note && <p class="quiet">{levels.note}</p>}
+			{zooms.note && <p class="quiet">{zooms.note}</p>}
 			<Longest marks={marks} lane={lane} />
 		</div>
 	);
@@ -100,9 +100,9 @@ function Map({ run, levels, stale }: { run: Run; levels: Levels; stale: boolean 
 /** How much is drawn, before anybody asks. */
 function says(grid: Grid | null, view: { lanes: [number, number] }): string {
 	if (!grid) return "";
-	const { bins, rows, bin, level } = grid.plan;
+	const { bins, rows, bin, zoom } = grid.plan;
 	const calls = grid.values.calls.reduce((sum, one) => sum + one, 0);
-	const per = level.lanes_per_row > 1 ? `${rows[1] - rows[0]} rows of ${level.lanes_per_row} ${lanesWord(2)}` : `${view.lanes[1] - view.lanes[0]} ${lanesWord(view.lanes[1] - view.lanes[0])}`;
+	const per = zoom.lanes_per_row > 1 ? `${rows[1] - rows[0]} rows of ${zoom.lanes_per_row} ${lanesWord(2)}` : `${view.lanes[1] - view.lanes[0]} ${lanesWord(view.lanes[1] - view.lanes[0])}`;
 	return `${bins[1] - bins[0]} bins of ${time(bin)} × ${per}; ${calls.toLocaleString("en-US")} calls`;
 }
 

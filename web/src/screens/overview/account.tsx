@@ -12,7 +12,7 @@ import type { AccountAnswer, AccountShare, OverTimeAnswer, Table } from "../../s
 import { useAnswer } from "../../state/answers";
 import { scope } from "../../state/state";
 import { SPLIT_HEIGHT, paintMarked, paintSplit, paintSwatch, partAt, type SplitBar } from "./paint";
-import { NOT_IO, OTHERS, meaning, ofRun, overTime, scale, told } from "./query";
+import { NOT_IO, OTHERS, meaning, ofRun, overTime, scale, partText } from "./query";
 
 export function Account(): JSX.Element {
 	const { run } = scope.value;
@@ -41,7 +41,7 @@ function Split({ account }: { account: AccountAnswer }): JSX.Element {
 			split(ink, box, colours);
 		};
 	}, [pictures]);
-	const over = useMemo(() => paintMarked(pictures, pointed?.cause ?? null, (row) => (row === pointed?.row ? said(drawn[row], pointed.cause, account) : null)), [pictures, pointed]);
+	const over = useMemo(() => paintMarked(pictures, pointed?.cause ?? null, (row) => (row === pointed?.row ? describePart(drawn[row], pointed.cause, account) : null)), [pictures, pointed]);
 	return (
 		<Figure
 			title="Where the time went, by cause"
@@ -64,9 +64,9 @@ function Split({ account }: { account: AccountAnswer }): JSX.Element {
 /** What the mouse is on: a part of a bar, or a cause of the legend, which has no row. */
 type Pointed = { row: number | null; cause: string } | null;
 
-function said(bar: AccountShare | undefined, cause: string, account: AccountAnswer): string | null {
+function describePart(bar: AccountShare | undefined, cause: string, account: AccountAnswer): string | null {
 	const part = bar?.parts.find((one) => one.cause === cause);
-	return part ? told(part, account) : null;
+	return part ? partText(part, account) : null;
 }
 
 /** Every part with its colour and the slowest process's figures, in the order of the bars; what it is, one unfolds. */

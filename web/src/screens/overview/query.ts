@@ -62,7 +62,7 @@ export function meaning(cause: string, answer: AccountAnswer): string {
 }
 
 /** What there is to read of one part, on one line. */
-export function told({ cause, seconds }: AccountPart, answer: AccountAnswer): string {
+export function partText({ cause, seconds }: AccountPart, answer: AccountAnswer): string {
 	return `${cause} ${time(seconds * 1e9)}, ${ofRun(seconds, answer)} of the run: ${meaning(cause, answer)}`;
 }
 

@@ -3,7 +3,7 @@ import { SvgInk } from "../../draw/ink";
 import { contrast, palettes } from "../../draw/theme";
 import type { AccountAnswer, Finding, Run, Table } from "../../source";
 import { barsHeight, edges, paintBars, paintMarked, paintSplit, partAt, SPLIT_HEIGHT, type SplitBar } from "./paint";
-import { known, lowest, meaning, nothingFound, NOT_IO, opens, OTHERS, overTime, ranked, rates, told, won } from "./query";
+import { known, lowest, meaning, nothingFound, NOT_IO, opens, OTHERS, overTime, ranked, rates, partText, won } from "./query";
 
 const rate: Table = {
 	columns: [
@@ -143,7 +143,7 @@ const account: AccountAnswer = {
 const pictures = (one: AccountAnswer): SplitBar[] => one.processes.map(({ title, parts }) => ({ title, parts, whole: one.width }));
 
 test("a part says its seconds, its share and the server's meaning", () => {
-	expect(told({ cause: "names", seconds: 50 }, account)).toBe("names 50 s, 50 % of the run: opens and closes");
+	expect(partText({ cause: "names", seconds: 50 }, account)).toBe("names 50 s, 50 % of the run: opens and closes");
 	expect(meaning(OTHERS, account)).toContain("less than 1 %");
 	expect(meaning("of a newer server", account)).toBe("");
 });

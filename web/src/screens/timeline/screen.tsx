@@ -8,7 +8,7 @@ import { Figure, useWidth } from "../../parts/figure";
 import { Longest } from "../../parts/longest";
 import { Empty, Shown } from "../../parts/notice";
 import { say } from "../../parts/say";
-import { column, type CallAnswer, type Levels, type Run, type Strips, type Table } from "../../source";
+import { column, type CallAnswer, type Zooms, type Run, type Strips, type Table } from "../../source";
 import { isReport, useAnswer, type Answer } from "../../state/answers";
 import { bindKeys } from "../../state/keys";
 import { laneWord, lanesWord, useLaneNames } from "../../state/lanes";
@@ -35,7 +35,7 @@ function request(run: Run, time: [number, number], lanes: number[]): Record<stri
 }
 
 /** Those that are selected; of all, those of which calls were recorded one by one, without Fathom's own. */
-function layersOf(run: Run, known: Levels | null): string[] {
+function layersOf(run: Run, known: Zooms | null): string[] {
 	const wanted = given("layers").split(",").filter(Boolean);
 	if (wanted.length > 0) return run.layers.filter((one) => wanted.includes(one));
 	const recorded = new Set(known?.outliers.map((one) => one.layer));
@@ -63,10 +63,10 @@ function Lanes({ run }: { run: Run }): JSX.Element {
 	const from = Number(given("from")) || 0;
 	const lanes = shownLanes(run, given("pin"), given("lanes"), view, from);
 	const answer = useAnswer<Strips>("strips", request(run, asked, lanes));
-	const levels = useAnswer<Levels>("levels", { run: run.name });
+	const zooms = useAnswer<Zooms>("zooms", { run: run.name });
 	const critical = useAnswer<Table>("critical", { run: run.name });
 	if (answer.error) return <Shown answer={answer}>{() => null}</Shown>;
-	return <Drawing run={run} view={view} asked={asked} lanes={lanes} strips={answer.value} known={levels.value} critical={critical.value} loading={answer.loading || (!isReport() && still.join() !== view.time.join())} />;
+	return <Drawing run={run} view={view} asked={asked} lanes={lanes} strips={answer.value} known={zooms.value} critical={critical.value} loading={answer.loading || (!isReport() && still.join() !== view.time.join())} />;
 }
 
 interface Props {
@@ -76,7 +76,7 @@ interface Props {
 	asked: [number, number];
 	lanes: number[];
 	strips: Strips | null;
-	known: Levels | null;
+	known: Zooms | null;
 	critical: Table | null;
 	loading: boolean;
 }

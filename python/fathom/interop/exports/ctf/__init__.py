@@ -34,8 +34,8 @@ def write(selected: Selected, out: Path, progress: Progress) -> list[str]:
     threads = {row["stream"]: Thread(**row) for row in rows}
     with ExitStack() as opened:
         stream: Stream | None = None
-        for found in nesting.events(pieces.pieces(selected, ops)):
-            ordered = _in_time(found)
+        for ordered_events in nesting.events(pieces.pieces(selected, ops)):
+            ordered = _in_time(ordered_events)
             content, at = encoded(ordered)
             time = ordered.time
             for number, first, stop in _streams(ordered):
@@ -44,20 +44,22 @@ def write(selected: Selected, out: Path, progress: Progress) -> list[str]:
                     stream = opened.enter_context(Stream(out, uuid, threads[number]))
                 times = int(time[first]), int(time[stop - 1])
                 stream.packet(content[at[first] : at[stop]], times)
-            progress.add(int(found.ends.sum()))
+            progress.add(int(ordered_events.ends.sum()))
     return []
 
 
-def _in_time(found: nesting.Events) -> nesting.Events:
+def _in_time(ordered_events: nesting.Events) -> nesting.Events:
     """Events of a stream in the order of time: its lanes are put together again."""
-    if not found.lane.any():
-        return found
-    return found.part(np.lexsort((found.time, found.calls.stream)))  # stable
+    if not ordered_events.lane.any():
+        return ordered_events
+    return ordered_events.part(
+        np.lexsort((ordered_events.time, ordered_events.calls.stream))
+    )  # stable
 
 
-def _streams(found: nesting.Events) -> Iterator[tuple[int, int, int]]:
+def _streams(ordered_events: nesting.Events) -> Iterator[tuple[int, int, int]]:
     """Each stream, its first event, and the one after its last."""
-    begins = np.flatnonzero(np.diff(found.calls.stream)) + 1
-    for first, stop in pairwise([0, *begins.tolist(), len(found.ends)]):
+    begins = np.flatnonzero(np.diff(ordered_events.calls.stream)) + 1
+    for first, stop in pairwise([0, *begins.tolist(), len(ordered_events.ends)]):
         if first < stop:
-            yield int(found.calls.stream[first]), first, stop
+            yield int(ordered_events.calls.stream[first]), first, stop

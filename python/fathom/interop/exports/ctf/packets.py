@@ -60,13 +60,13 @@ def _values(calls: Calls, name: str) -> Array:
     return np.where(values == UNKNOWN, np.int64(-1), values) if values.dtype == "i8" else values
 
 
-def encoded(found: Events) -> tuple[bytes, list[int]]:
+def encoded(ordered_events: Events) -> tuple[bytes, list[int]]:
     """Events as bytes; where each begins, and the end of the last."""
-    calls, ends = found.calls, found.ends
+    calls, ends = ordered_events.calls, ordered_events.ends
     entry, exit_ = np.zeros(int((~ends).sum()), ENTRY), np.zeros(int(ends.sum()), EXIT)
     for form, which in ((entry, ~ends), (exit_, ends)):
         form["id"] = 2 * calls.op[which] + (form is exit_)
-        form["time"] = found.time[which]
+        form["time"] = ordered_events.time[which]
         for name in (form.dtype.names or ())[len(EVENT) :]:
             form[name] = _values(calls, name)[which]
     content = np.empty((len(ends), ENTRY.itemsize), np.uint8)

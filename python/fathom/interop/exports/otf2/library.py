@@ -30,12 +30,12 @@ Function = Callable[..., int]
 def function(name: str, *types: type) -> Function:
     """A function of the library that takes these and gives an error code, 0 for none. Python's lock is kept: to give
     it away takes as long as an event."""
-    found = getattr(ctypes.PyDLL(conf.lib._name), f"OTF2_{name}")
-    found.argtypes, found.restype = types, ctypes.c_int
-    return found  # type: ignore[no-any-return]
+    entry = getattr(ctypes.PyDLL(conf.lib._name), f"OTF2_{name}")
+    entry.argtypes, entry.restype = types, ctypes.c_int
+    return entry  # type: ignore[no-any-return]
 
 
-_said: list[int] = []
+_errors: list[int] = []
 
 
 def _keep(
@@ -43,19 +43,19 @@ def _keep(
 ) -> int:
     """What the library would print: the first says why, what follows from it does not. Below 0 are warnings."""
     if code > 0:
-        _said.append(code)
+        _errors.append(code)
     return code
 
 
 CALLBACK = ctypes.CFUNCTYPE(
     ctypes.c_int, POINTER, ctypes.c_char_p, U64, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, POINTER
 )  # fmt: skip
-_kept = CALLBACK(_keep)
-ctypes.CDLL(conf.lib._name).OTF2_Error_RegisterCallback(_kept, None)
+_callback = CALLBACK(_keep)
+ctypes.CDLL(conf.lib._name).OTF2_Error_RegisterCallback(_callback, None)
 
 
 def _error(code: int) -> FathomError:
-    first = _said[0] if _said else code
+    first = _errors[0] if _errors else code
     return FathomError(f"export: OTF2: {_otf2.Error_GetDescription(_otf2.ErrorCode(first))}")
 
 
@@ -120,7 +120,7 @@ class Archive:
 @contextlib.contextmanager
 def translated_errors() -> Iterator[None]:
     """The package's errors as ours."""
-    _said.clear()
+    _errors.clear()
     try:
         yield
     except _otf2.Error as error:

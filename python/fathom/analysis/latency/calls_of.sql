@@ -1,2 +1,0 @@
--- In which outermost calls these calls lie.
-select process, call from calls where id in ({ids})

@@ -1,3 +1,0 @@
--- Whose calls are left.
-with recursive {units}
-select distinct who from unit
