@@ -14,8 +14,9 @@
 
 extern char **environ;
 
-/* A run directory that this command made, and in which nothing is recorded yet. */
+/* A run directory that this process made, and in which nothing is recorded yet. */
 static const struct run *unfinished;
+static pid_t maker;
 
 static int remove_one(const char *path, const struct stat *stat, int kind, struct FTW *place)
 {
@@ -27,7 +28,7 @@ static int remove_one(const char *path, const struct stat *stat, int kind, struc
 /* What a command that failed has made is in the way of the next. */
 static void remove_unfinished(void)
 {
-	if (!unfinished)
+	if (!unfinished || getpid() != maker)
 		return;
 	if (unfinished->ring)
 		ring_remove_if_done(unfinished->ring);
@@ -37,6 +38,7 @@ static void remove_unfinished(void)
 static void begin_directory(const struct run *run)
 {
 	unfinished = run;
+	maker = getpid();
 	atexit(remove_unfinished);
 }
 
