@@ -198,22 +198,22 @@ def test_tiles_whose_rows_are_several_ranks(
     tables = spread.path / "tables"
     with database.connect(tables) as con:
         cut, calls = build._of(con)
-        alone, parts = (build.Asked(con, tables, tmp_path, who) for who in (None, workers))
-        for level in (cut.level(2), cut.level(3)):
-            text = statements.count(level, 1000 * calls, 8)
-            assert alone.number(level, text) == parts.number(level, text) > calls
+        alone, parts = (build.Source(con, tables, tmp_path, who) for who in (None, workers))
+        for zoom in (cut.zoom(2), cut.zoom(3)):
+            text = statements.count(zoom, 1000 * calls, 8)
+            assert alone.number(zoom, text) == parts.number(zoom, text) > calls
 
 
 def test_tiles_while_a_worker_is_killed(
     four: Path, workers: cluster.Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one, keep = tiles(four, tmp_path / "one"), build.Asked.keep
+    one, keep = tiles(four, tmp_path / "one"), build.Source.keep
 
     def killed(*asked: Any) -> None:
         with killing(workers, monkeypatch):
             keep(*asked)
 
-    monkeypatch.setattr(build.Asked, "keep", killed)
+    monkeypatch.setattr(build.Source, "keep", killed)
     assert one == tiles(four, tmp_path / "parts", workers)
 
 

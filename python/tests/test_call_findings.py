@@ -89,7 +89,7 @@ def test_groups_of_names_in_one_directory_are_one_finding(tmp_path: Path) -> Non
         files=[{"file": n, "path": name, "kind": "regular"} for n, name in enumerate(names)],
         counters=[opened | {"file": n, "longest": 10**6} for n in range(len(names))],
     )
-    (row,) = ask(findings.Asked(fathom.open(run)), "many-files")
+    (row,) = ask(findings.Questions(fathom.open(run)), "many-files")
     assert (row["path"], row["files"], row["calls_made"]) == ("/d", 40, 40)
     assert sorted(row["cell_files"]) == list(range(40))
 

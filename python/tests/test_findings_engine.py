@@ -327,7 +327,7 @@ def test_advice_is_what_the_library_s_version_has(
         processes=[{"process": 0, "exe": "/a", "libraries": libraries}],
         counters=[{"process": 0, "layer": "hdf5", "op": "some", "kind": "read", "calls": 1}],
     )
-    used = findings.Asked(fathom.open(run)).used
+    used = findings.Questions(fathom.open(run)).used
     text = "one dataset[hdf5 1.14: , H5Dwrite_multi][hdf5 before 1.10.2: , or a newer HDF5]"
     assert fitting(text + "[netcdf 4.9: , Blosc]", used) == says
 

@@ -25,6 +25,7 @@ FIGURES = {
     "holder": "MPI_File_write",
     "sieving": "disable",
     "is_sieved": 0,
+    "romio": "romio321",
 }
 LAYERS = {knob.layer.name for knob in catalog().values()}
 

@@ -196,7 +196,8 @@ static void still_mapped(const struct place *place)
 	const int64_t offset = atomic_load(&place->offset), used = posix_resident(start, length);
 	struct call c;
 
-	if (used < 0 && !mapped_writes_wanted())
+	/* A child that has used nothing of its parent's mapping has nothing to tell. */
+	if ((used < 0 || (!object && !used)) && !mapped_writes_wanted())
 		return;
 	if (!object && used > 0)
 		object = inherited(start);
