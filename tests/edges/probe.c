@@ -87,6 +87,11 @@ void process_patched(uint64_t began)
 	(void)began;
 }
 
+void package_loaded(const char *module)
+{
+	(void)module;
+}
+
 uint64_t ticks_now(void)
 {
 	return 0;

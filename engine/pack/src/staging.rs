@@ -38,6 +38,8 @@ pub const STAGING: &str = "tables.tmp.";
 const OLD: &str = "tables.old";
 /// Folders of runs that are packed in shares.
 pub const SHARES: &str = "tables.shares.";
+/// What is being removed.
+const GONE: &str = "tables.gone.";
 
 /// What begins so and no other packer takes, on any node: there are file systems whose locks hold on one node alone.
 pub fn unique(kind: &str) -> Result<String, PackError> {
@@ -49,18 +51,26 @@ pub fn unique(kind: &str) -> Result<String, PackError> {
 const DAY: Duration = Duration::from_secs(86_400);
 
 /// Removes what packers that were killed left, of other nodes after a day; a share that still runs may keep some of it until
-/// the next pack.
+/// the next pack. Where there are no locks, one of this node may still write there: it has all of it, or nothing.
 pub fn remove_left(run: &Path, boot_id: &str) {
 	let whole = run.join(TABLES).is_dir();
 	for entry in fs::read_dir(run).into_iter().flatten().flatten() {
 		let name = entry.file_name();
 		let text = name.to_string_lossy();
-		let left = [STAGING, SHARES].iter().find_map(|kind| text.strip_prefix(kind));
-		let abandoned = left.is_some_and(|of| of.starts_with(boot_id) || is_old(&entry));
-		if abandoned || (name == OLD && whole) {
+		let left = [STAGING, SHARES, GONE].iter().find_map(|kind| text.strip_prefix(kind));
+		if left.is_some_and(|of| of.starts_with(boot_id) || is_old(&entry)) {
+			let _ = remove_at_once(run, &entry.path());
+		} else if name == OLD && whole {
 			let _ = fs::remove_dir_all(entry.path());
 		}
 	}
+}
+
+/// Under another name first: who writes there finds none of it any more.
+fn remove_at_once(run: &Path, folder: &Path) -> Result<(), PackError> {
+	let gone = run.join(unique(GONE)?);
+	fs::rename(folder, &gone).at(folder)?;
+	remove(&gone)
 }
 
 fn is_old(entry: &fs::DirEntry) -> bool {
