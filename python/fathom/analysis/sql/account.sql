@@ -528,8 +528,8 @@ from kernel_faults()
 group by process, file;
 
 -- The account over time: how much of each cause's time lies in each bin of the run, of all processes together. Reads and writes are where table
--- `heat` has them, also those that were only counted; other calls are where they began. Columns: time (when a bin begins, ns; null: when is not
--- known), cause, spent (ns).
+-- `heat` has them, also those that were only counted; other calls in the bins in which they ran. Columns: time (when a bin begins, ns; null: when is
+-- not known), cause, spent (ns).
 create or replace macro account_over_time() as table
 with width as (
 	select coalesce((select max(stop - start) from heat), (select greatest(1, duration // 100) from runs)) as bin
@@ -537,7 +537,11 @@ with width as (
 moment as (
 	select process, layer, operation as kind, start // bin * bin as time, sum(heat.time)::double as spent from heat, width group by all
 	union all
-	select process, layer, kind, start // bin * bin, sum(duration) from calls, width where kind not in ('read', 'write') group by all
+	select process, layer, kind, number * bin, sum(least(start + duration, (number + 1) * bin) - greatest(start, number * bin))
+	from (
+		select *, unnest(range(start // bin, (start + duration) // bin + 1)) as number from calls, width where kind not in ('read', 'write')
+	)
+	group by all
 ),
 part as (
 	select process, layer, kind, time, spent / nullif(sum(spent) over (partition by process, layer, kind), 0) as part from moment
