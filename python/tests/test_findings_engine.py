@@ -309,6 +309,17 @@ def test_advice_is_about_what_the_program_uses(used: set[str], says: str) -> Non
     assert fitting(text, frozenset(used)) == says
 
 
+def with_libraries(tmp_path: Path, libraries: str | None) -> Run:
+    """A run of a program that uses HDF5, and of which this is known."""
+    run = write_run(
+        tmp_path / "used.fathom",
+        runs=[{"name": "used", "duration": SECOND}],
+        processes=[{"process": 0, "exe": "/a", "libraries": libraries}],
+        counters=[{"process": 0, "layer": "hdf5", "op": "some", "kind": "read", "calls": 1}],
+    )
+    return fathom.open(run)
+
+
 @pytest.mark.parametrize(
     ("libraries", "says"),
     [
@@ -321,13 +332,7 @@ def test_advice_is_about_what_the_program_uses(used: set[str], says: str) -> Non
 def test_advice_is_what_the_library_s_version_has(
     tmp_path: Path, libraries: str | None, says: str
 ) -> None:
-    run = write_run(
-        tmp_path / "used.fathom",
-        runs=[{"name": "used", "duration": SECOND}],
-        processes=[{"process": 0, "exe": "/a", "libraries": libraries}],
-        counters=[{"process": 0, "layer": "hdf5", "op": "some", "kind": "read", "calls": 1}],
-    )
-    used = findings.Questions(fathom.open(run)).used
+    used = findings.Questions(with_libraries(tmp_path, libraries)).used
     text = "one dataset[hdf5 1.14: , H5Dwrite_multi][hdf5 before 1.10.2: , or a newer HDF5]"
     assert fitting(text + "[netcdf 4.9: , Blosc]", used) == says
 
@@ -348,12 +353,7 @@ def test_a_keyword_is_of_who_has_it(h5py: str, says: str) -> None:
 def test_romio_has_the_name_of_the_open_mpi(
     tmp_path: Path, libraries: str | None, romio: str
 ) -> None:
-    run = write_run(
-        tmp_path / "used.fathom",
-        runs=[{"name": "used", "duration": SECOND}],
-        processes=[{"process": 0, "exe": "/a", "libraries": libraries}],
-    )
-    rows = fathom.open(run).sql("select romio_component() as name")
+    rows = with_libraries(tmp_path, libraries).sql("select romio_component() as name")
     assert rows["name"].to_pylist() == [romio]
 
 

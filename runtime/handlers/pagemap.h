@@ -1,18 +1,16 @@
-/* PAGEMAP_SCAN of Linux 6.7's headers: which pages of a range are of some kind. */
+/* Which pages of this process's memory are of some kind: PAGEMAP_SCAN of Linux 6.7, not in older headers. */
 #ifndef FATHOM_PAGEMAP_H
 #define FATHOM_PAGEMAP_H
 
-#include <linux/ioctl.h>
+#include <stdbool.h>
 #include <stdint.h>
 
-struct scanned_region {
-	uint64_t start, end, categories;
-};
-struct scan {
-	uint64_t size, flags, start, end, walk_end, vec, vec_len, max_pages;
-	uint64_t category_inverted, category_mask, category_anyof_mask, return_mask;
-};
-#define SCAN _IOWR('f', 16, struct scan)
 enum { SCAN_PROTECT = 1, SCAN_CHECK = 2, PAGE_WRITTEN = 2, PAGE_PRESENT = 8 };
+
+/* A descriptor; below zero: it cannot be asked. */
+long pagemap_open(void);
+/* Gives each range of pages of this category to `take`. False: the kernel does not tell (all) of them. */
+bool pagemap_scan(long fd, uintptr_t start, uintptr_t end, uint64_t category, uint64_t flags,
+		  void (*take)(void *to, uint64_t from, uint64_t bytes), void *to);
 
 #endif

@@ -3,6 +3,7 @@
  * the end of the process, where the pages written are asked for and protected anew. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/ioctl.h>
 #include <linux/userfaultfd.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
@@ -161,35 +162,30 @@ static void add_block(struct dirtied *d, uint64_t start, uint64_t count)
 	d->def.hash = (d->def.hash ^ start) * HASH_FACTOR + count;
 }
 
+/* What ranges are added to, and where the file's offset 0 would lie. */
+struct epoch {
+	struct dirtied *dirtied;
+	uint64_t origin;
+};
+
+static void add_range(void *to, uint64_t from, uint64_t bytes)
+{
+	const struct epoch *epoch = to;
+
+	add_block(epoch->dirtied, from - epoch->origin, bytes);
+}
+
 /* Pages of the range that were written since the last time; they are protected again. */
 static bool scan(struct dirtied *d, uintptr_t start, uintptr_t end, int64_t offset)
 {
-	struct scanned_region region[BLOCKS];
-	struct scan s = {
-		.size = sizeof(s),
-		.flags = SCAN_PROTECT | SCAN_CHECK,
-		.start = start,
-		.end = end,
-		.vec = (uintptr_t)region,
-		.vec_len = BLOCKS,
-		.category_mask = PAGE_WRITTEN,
-		.return_mask = PAGE_WRITTEN,
-	};
-	const long fd =
-		raw3(SYS_openat, AT_FDCWD, (long)"/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-	long regions = fd;
+	struct epoch epoch = {d, start - (uint64_t)offset};
+	const long fd = pagemap_open();
+	const bool told = fd >= 0 && pagemap_scan(fd, start, end, PAGE_WRITTEN,
+						  SCAN_PROTECT | SCAN_CHECK, add_range, &epoch);
 
-	for (; fd >= 0 && s.start < end; s.start = s.walk_end) {
-		regions = control((int)fd, SCAN, &s);
-		if (regions < 0 || s.walk_end <= s.start)
-			break;
-		for (long i = 0; i < regions; i++)
-			add_block(d, region[i].start - start + (uint64_t)offset,
-				  region[i].end - region[i].start);
-	}
 	if (fd >= 0)
 		raw3(SYS_close, fd, 0, 0);
-	return regions >= 0;
+	return told;
 }
 
 static uint32_t epoch(struct call *c, const struct watched *w, uintptr_t start, uintptr_t end)

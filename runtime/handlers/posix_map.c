@@ -89,11 +89,14 @@ static struct place *place_at(const void *address)
 	return place_in((uintptr_t)address, (uintptr_t)address + 1);
 }
 
+static uint32_t object_of(const struct place *place)
+{
+	return place ? (uint32_t)handle_get(&mappings, 0, atomic_load(&place->start)) : 0;
+}
+
 uint32_t posix_mapping_at(const void *address)
 {
-	const struct place *place = place_at(address);
-
-	return place ? (uint32_t)handle_get(&mappings, 0, atomic_load(&place->start)) : 0;
+	return object_of(place_at(address));
 }
 
 /* The call itself stays with the file; what is done with the mapping later has the file as parent. */
@@ -137,7 +140,7 @@ void posix_moving(struct call *c, const void *address, size_t length)
 	const uintptr_t start = (uintptr_t)address;
 	const struct place *place = place_at(address);
 
-	c->scratch[KEEP_OBJECT] = posix_mapping_at(address);
+	c->scratch[KEEP_OBJECT] = object_of(place);
 	c->scratch[KEEP_OFFSET] =
 		place ? (uint64_t)(atomic_load(&place->offset) + (int64_t)(start - place->start))
 		      : 0;
@@ -192,7 +195,7 @@ static void still_mapped(const struct place *place)
 {
 	const uintptr_t start = atomic_load(&place->start);
 	const size_t length = atomic_load(&place->end) - start;
-	uint32_t object = (uint32_t)handle_get(&mappings, 0, start);
+	uint32_t object = object_of(place);
 	const int64_t offset = atomic_load(&place->offset), used = posix_resident(start, length);
 	struct call c;
 

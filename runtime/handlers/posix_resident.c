@@ -8,7 +8,7 @@
 #include "handlers/pagemap.h"
 #include "handlers/posix.h"
 
-enum { ENTRIES = 512, REGIONS = 64 };
+enum { ENTRIES = 512 };
 /* To ask takes 5 µs, as long as to map a file: of small ones it is not worth that. */
 static const size_t LEAST = 1 << 20;
 /* Of a kernel before Linux 6.7 each page is asked for: 10 ns. */
@@ -37,45 +37,25 @@ static int64_t resident_by_page(int fd, uintptr_t start, uintptr_t end, uintptr_
 	return pages * (int64_t)page;
 }
 
-static int64_t resident_by_scan(int fd, uintptr_t start, uintptr_t end)
+static void add_bytes(void *sum, uint64_t from, uint64_t bytes)
 {
-	struct scanned_region region[REGIONS];
-	struct scan s = {
-		.size = sizeof(s),
-		.start = start,
-		.end = end,
-		.vec = (uintptr_t)region,
-		.vec_len = REGIONS,
-		.category_mask = PAGE_PRESENT,
-		.return_mask = PAGE_PRESENT,
-	};
-	int64_t bytes = 0;
-
-	for (; s.start < end; s.start = s.walk_end) {
-		const long regions = raw3(SYS_ioctl, fd, (long)SCAN, (long)&s);
-
-		if (regions < 0 || s.walk_end <= s.start)
-			return -1;
-		for (long i = 0; i < regions; i++)
-			bytes += (int64_t)(region[i].end - region[i].start);
-	}
-	return bytes;
+	(void)from;
+	*(int64_t *)sum += (int64_t)bytes;
 }
 
 int64_t posix_resident(uintptr_t start, size_t length)
 {
 	const uintptr_t page = getauxval(AT_PAGESZ);
 	const uintptr_t end = (start + length + page - 1) & -page;
-	int64_t bytes;
+	int64_t bytes = 0;
 	long fd;
 
 	if (length < LEAST)
 		return -1;
-	fd = raw3(SYS_openat, AT_FDCWD, (long)"/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+	fd = pagemap_open();
 	if (fd < 0)
 		return -1;
-	bytes = resident_by_scan((int)fd, start, end);
-	if (bytes < 0)
+	if (!pagemap_scan(fd, start, end, PAGE_PRESENT, 0, add_bytes, &bytes))
 		bytes = resident_by_page((int)fd, start, end, page);
 	raw3(SYS_close, fd, 0, 0);
 	return bytes;

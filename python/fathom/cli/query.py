@@ -163,14 +163,8 @@ def _print(rows: pa.Table) -> None:
 
 
 def _segment(arguments: argparse.Namespace) -> segments.Segment:
-    return segments.Segment(
-        lines=segments.lines(arguments.lines) if arguments.lines is not None else None,
-        region=arguments.region,
-        time=segments.time(arguments.time) if arguments.time is not None else None,
-        layer=arguments.layer,
-        function=arguments.function,
-        file=arguments.files,
-    )
+    given = {option: getattr(arguments, option.removeprefix("--")) for option in segments.OPTIONS}
+    return segments.of({option: value for option, value in given.items() if value is not None})
 
 
 def _views(arguments: argparse.Namespace) -> frozenset[str]:

@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -90,6 +90,12 @@ OPTIONS: dict[str, tuple[str, Callable[[str], Any]]] = {
 }
 
 
+def of(given: Mapping[str, str]) -> Segment:
+    """Of options and their values as they are typed. Errors: UsageError."""
+    parts = {OPTIONS[option]: value for option, value in given.items()}
+    return Segment(**{name: reads(value) for (name, reads), value in parts.items()})
+
+
 def read(text: str) -> tuple[str, Segment]:
     """`throughput 0-3 --layer mpiio`: the query, and of which calls it is. Errors: UsageError."""
     try:
@@ -97,15 +103,14 @@ def read(text: str) -> tuple[str, Segment]:
     except ValueError as error:
         raise UsageError(f"query: {error}") from error
     at = next((n for n, word in enumerate(words) if word.startswith("--")), len(words))
-    given: dict[str, Any] = {}
+    given: dict[str, str] = {}
     for option, value in zip(words[at::2], [*words[at + 1 :: 2], None], strict=False):
         if option not in OPTIONS:
             raise UsageError(unknown("query: no option", option, OPTIONS))
         if value is None:
             raise UsageError(f"query: {option} needs a value behind it")
-        name, reads = OPTIONS[option]
-        given[name] = reads(value)
-    return " ".join(words[:at]), Segment(**given)
+        given[option] = value
+    return " ".join(words[:at]), of(given)
 
 
 @dataclass(frozen=True)

@@ -257,8 +257,8 @@ cost as (
 			of_directory,
 			case when k.mean_time <= 2 * (fit.latency + k.mean_size * fit.per_byte) then of_system end,
 			case when k.mean_size < 4096 then {
-				'latency': k.mean_time - k.mean_size * least(k.mean_time / 4096, coalesce(s.per_byte, k.mean_time / 4096)),
-				'per_byte': least(k.mean_time / 4096, coalesce(s.per_byte, k.mean_time / 4096)), 'learnt': 'page'
+				'latency': k.mean_time - k.mean_size * least(k.mean_time / 4096, s.per_byte),
+				'per_byte': least(k.mean_time / 4096, s.per_byte), 'learnt': 'page'
 			} end,
 			case when k.n >= 16 and s.direct and k.mean_size <= 16384 and k.mean_time >= 2 * k.mean_size * s.usual then {
 				'latency': k.mean_time - k.mean_size * s.usual, 'per_byte': s.usual, 'learnt': 'rate'
