@@ -24,7 +24,8 @@ __attribute__((noreturn, format(printf, 2, 3))) void fail(int status, const char
 __attribute__((format(printf, 1, 2))) char *format_text(const char *format, ...);
 __attribute__((format(printf, 2, 3))) void text_add(struct text *text, const char *format, ...);
 void json_string(struct text *out, const char *value); /* bytes that are no UTF-8 become U+FFFD */
-char *read_file(const char *path, size_t *size);       /* NULL: cannot be read, errno says why */
+void json_list(struct text *out, const char *items, char separator); /* NULL: none */
+char *read_file(const char *path, size_t *size); /* NULL: cannot be read, errno says why */
 bool read_line(const char *path, char *line, size_t size); /* first line without its end */
 /* Makes `path` with these bytes, whole or not at all. false: it was there already. */
 bool publish(const char *path, const void *bytes, size_t size);
@@ -49,46 +50,36 @@ size_t sink_words(const struct sink *sink, const char **words); /* of the agent;
 const char *sink_place(const struct run *run); /* where this node's streams wait; NULL: nowhere */
 void sink_json(struct text *out, const struct sink *sink);
 
-/* options.c: what the user asked for. */
+/* options.c: what the user asked for: a field for each row of option_rows.h, and what has no row of its own. */
 struct options {
-	const char *output; /* -o; NULL: named from program and job */
-	uint32_t recorded;  /* layers, bit n: docs/control-page.md */
+#define TEXT(field, ...) const char *field;
+#define FLAG(field, ...) bool field;
+#define TAKEN(...)
+#include "option_rows.h"
+#undef TEXT
+#undef FLAG
+#undef TAKEN
+	uint32_t recorded; /* layers, bit n: docs/control-page.md */
 	uint32_t counted;
 	const char *layers_asked; /* --layers; NULL: not given */
 	const char *level_name;
 	unsigned level;
 	bool level_asked; /* --level was given */
 	uint64_t budget;
-	const char *ranks;   /* NULL: all */
-	const char *files;   /* newline-separated globs; NULL: all */
-	const char *select;  /* the selection file; NULL: level, layers and files above say it */
-	const char *tuned;   /* the settings file; NULL: none */
-	bool tunable;        /* settings may come while the program runs */
-	bool paths;          /* who called, of each call */
-	const char *regions; /* newline-separated NAME=FILE:FUNCTION, of Python; NULL: none */
-	const char *skip;    /* newline-separated: whose lines are not the user's own; NULL: none */
-	const char *mmap;  /* "dirty": tell which pages of mapped files are written; NULL: do not */
-	const char *shell; /* of `fathom env`: sh, csh, fish, json */
-	const char *probes;  /* the user's own catalogs, colon-separated, absolute; NULL: none */
-	const char *sample;  /* seconds between an agent's samples, 0: none; NULL: no agent */
-	const char *ceph;    /* admin sockets of Ceph's daemons; NULL: they are not asked */
-	const char *collect; /* HOST:PORT/KEY to send the streams to; NULL: nowhere */
-	unsigned servers;    /* forwarding servers started around the program; 0: none */
-	const char *forward_path;    /* what they export; NULL: the current directory */
-	bool strace;                 /* no library: strace records the program */
-	bool kernel, kernel_calls;   /* what the kernel does for it, too; and its system calls */
-	const char *forward_storage; /* where each keeps stripes of its own; NULL: they share it */
+	unsigned servers;  /* forwarding servers started around the program; 0: none */
+	bool kernel_calls; /* of the kernel: its system calls, too */
 	struct sink sink;
-	const char *
-		keep_calls_if; /* reasons to keep calls once the program has ended; NULL: they stay */
-	bool no_show;          /* no summary at the end */
-	bool join;      /* of `fathom env`: the run is the one of all that the launcher started */
 	char **command; /* NULL-terminated */
 };
 /* Names of these layers, comma-separated, each with `suffix`. */
 char *layer_list(uint32_t layers, const char *suffix);
 uint64_t parse_size(const char *option, const char *word);
 void options_parse(struct options *options, bool with_command, int argc, char **argv);
+void options_json(struct text *out,
+		  const struct options *options); /* run.json's part: the rows with a key */
+/* name, value of each variable that a row puts into the program; NULL value: it was not given. */
+void options_variables(const struct options *options,
+		       void (*use)(const char *name, const char *value));
 
 /* nearest.c: "is it 'WORD'? " of the known word that is most like this one; "": none is. */
 const char *nearest_text(const char *word, const char *const *known, size_t count);

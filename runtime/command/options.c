@@ -404,117 +404,31 @@ static void take_forward_storage(struct options *options, const char *value)
 }
 
 enum command { BOTH, RUN, ENV };
+enum form { PLAIN, LINES, PATHS, NUMBER, FILE_TEXT };
 
-/* Every option, in the order of --help: a new one is a row here, and its function. */
-static const struct {
-	const char *name, *value; /* NULL: takes none; `[=...]`: may be left out */
-	const char *help;
+struct option_row {
+	const char *name, *value, *help;
 	void (*take)(struct options *options, const char *value);
-	size_t text, flag; /* without `take`: where the value goes, or true; 0: --help */
+	size_t text, flag; /* where its field is; 0: it has none */
 	enum command of;
 	char letter;
 	const char *instead; /* what the other command has */
-} rows[] = {
-	{"output", "NAME", "run directory NAME.fathom (default: from the program and the job)",
-	 .take = take_output, .letter = 'o'},
-	{"layers", "LIST",
-	 "layers to record, comma-separated, or +LAYER, -LAYER: besides the usual ones, without "
-	 "it. Usual: every I/O layer, and MPI communication counted only (mpi:counted). "
-	 "+threads: threads, locks",
-	 .take = take_layers},
-	{"level", "LEVEL", "off, job, file or call: how fine to record (default: call)",
-	 .take = take_level},
-	{"budget", "SIZE", "most bytes of stream per process, as 64MiB, 1G (default: 64MiB)",
-	 .take = take_budget},
-	{"ranks", "LIST", "ranks to record, as 0, 0-63, 0-63:8, comma-separated (default: all)",
-	 .take = take_ranks},
-	{"files", "GLOB",
-	 "record only these files; !GLOB leaves files out; repeatable, the last match counts",
-	 .take = add_glob},
-	{"select", "FILE",
-	 "what to record, and how finely, as a file says (docs/selection.md), in place of the four "
-	 "options above; critical: only who holds the others up, at the moment, in full",
-	 .text = offsetof(struct options, select)},
-	{"tuned", "FILE",
-	 "set these hints, HDF5 properties, variables, layouts in the program (docs/settings.md; "
-	 "H5Tuner's XML too)",
-	 .text = offsetof(struct options, tuned)},
-	{"tunable", NULL,
-	 "hints of files that are opened later may be changed while it runs: fathom tune --live",
-	 .flag = offsetof(struct options, tunable)},
-	{"mmap", "dirty", "tell which pages of mapped files are written (Linux 6.7)",
-	 .take = take_mmap},
-	{"paths", NULL,
-	 "tell of each call which functions led to it: 0.1 microseconds more a call (of MPI-IO, "
-	 "HDF5 "
-	 "and netCDF it is always told)",
-	 .flag = offsetof(struct options, paths)},
-	{"regions", "NAME=FILE:FUNCTION",
-	 "calls of a Python function are a region of that name, as epoch=train.py:run_epoch; "
-	 "repeatable",
-	 .take = add_region},
-	{"skip", "NAME",
-	 "a wrapper's lines are not the user's own, but those that call it: a library, source "
-	 "file, "
-	 "folder or Python module; repeatable",
-	 .take = add_skipped},
-	{"probes", "FILE",
-	 "record the functions of your own catalog too (docs/catalog.md); repeatable (default: "
-	 "those in FATHOM_PROBES, colon-separated)",
-	 .take = add_probes},
-	{"agent", NULL,
-	 "one agent per node: samples of processors, memory, network, disks and Lustre each "
-	 "second; saves at once what killed processes leave",
-	 .take = take_agent},
-	{"sample", "SECONDS", "the same with another interval; 0: no samples", .take = take_sample},
-	{"ceph", "[=DIR]",
-	 "the agent asks Ceph's storage daemons (OSDs) on this node what they did, by their admin "
-	 "sockets in DIR (default: /var/run/ceph)",
-	 .take = take_ceph},
-	{"collect", "HOST:PORT/KEY",
-	 "the agent sends the node's streams to `fathom pack --collect` there",
-	 .take = take_collect},
-	{"trace-sink", "forward[=WORDS]",
-	 "the agent ships the node's streams through forwarding servers into few shared files "
-	 "(docs/trace-sink.md); WORDS, comma-separated: flush=full|step|end, size=SIZE, mark=SIZE, "
-	 "nonblocking, plain",
-	 .take = sink_parse},
-	{"forward", "[=N]",
-	 "I/O below the current directory goes through N forwarding servers (default: 1) on this "
-	 "machine, started for PROGRAM and recorded",
-	 .take = take_forward, .of = RUN,
-	 .instead = "; fathom forward up starts servers for a script"},
-	{"forward-path", "DIR", "the same of another directory", .take = take_forward_path,
-	 .of = RUN},
-	{"forward-storage", "DIR",
-	 "each server keeps stripes of the files in a directory of its own below DIR; after the "
-	 "program they are copied to where they belong",
-	 .take = take_forward_storage, .of = RUN},
-	{"strace", NULL,
-	 "record by strace, slower and system calls only: for static programs, Go, and others that "
-	 "no library can be brought into",
-	 .flag = offsetof(struct options, strace), .of = RUN},
-	{"kernel", "[=calls]",
-	 "what the kernel does for PROGRAM, too: page cache, block devices, pauses of writers, "
-	 "commits of journals; calls: and system calls of programs that no library can be brought "
-	 "into; as root, or with CAP_BPF and CAP_PERFMON (docs/kernel.md)",
-	 .take = take_kernel, .of = RUN},
-	{"keep-calls-if", "LIST",
-	 "once PROGRAM has ended, keep the calls of a node only if it shows one of these, "
-	 "comma-separated, else their sums: io>10% (of the run time), errors, unfinished, failed, "
-	 "finding>5s (default: FATHOM_KEEP_CALLS_IF, or all stay)",
-	 .take = take_keep, .of = RUN,
-	 .instead = "; fathom pack RUN --keep-calls-if decides at the job's end"},
-	{"no-show", NULL, "no summary on stderr at the end",
-	 .flag = offsetof(struct options, no_show), .of = RUN},
-	{"join", NULL,
-	 "one of the commands that a launcher started, one on each node: all of them get one run "
-	 "(default: a run of its own)",
-	 .flag = offsetof(struct options, join), .of = ENV,
-	 .instead = "; behind a launcher fathom run does it always"},
-	{"shell", "SHELL", "for sh (bash, zsh, ksh too), csh (tcsh), fish, or json (default: sh)",
-	 .text = offsetof(struct options, shell), .of = ENV},
-	{"help", NULL, "this text", .letter = 'h'},
+	const char *
+		json; /* its key in run.json's configuration, if it was given; NULL: it is not there, or always */
+	enum form
+		form; /* of a text there: as it is, a list of lines or of paths, a number, the file's text */
+	const char *
+		variable; /* that the program gets: the text, or 1; NULL: none, or another's part */
+};
+
+static const struct option_row rows[] = {
+#define TEXT(field, ...) {__VA_ARGS__, .text = offsetof(struct options, field) + 1},
+#define FLAG(field, ...) {__VA_ARGS__, .flag = offsetof(struct options, field) + 1},
+#define TAKEN(...)       {__VA_ARGS__},
+#include "option_rows.h"
+#undef TEXT
+#undef FLAG
+#undef TAKEN
 };
 enum { ROWS = sizeof(rows) / sizeof(*rows), FIRST = 256, INDENT = 22, WIDTH = 88 };
 
@@ -599,9 +513,9 @@ static void take(struct options *options, size_t i, const char *value, enum comm
 	if (rows[i].take)
 		rows[i].take(options, value);
 	else if (rows[i].text)
-		*(const char **)((char *)options + rows[i].text) = value;
+		*(const char **)((char *)options + rows[i].text - 1) = value;
 	else if (rows[i].flag)
-		*(bool *)((char *)options + rows[i].flag) = true;
+		*(bool *)((char *)options + rows[i].flag - 1) = true;
 	else
 		help(command);
 }
@@ -665,4 +579,55 @@ void options_parse(struct options *options, bool with_command, int argc, char **
 	if (!with_command && *options->command)
 		fail(EXIT_FATHOM, "env: takes no program, '%s' given; fathom run starts one",
 		     *options->command);
+}
+
+/* What was given of row i; NULL: nothing. A flag's is "1". */
+static const char *value_of(const struct options *options, size_t i)
+{
+	const char *at = (const char *)options;
+
+	if (rows[i].text)
+		return *(const char *const *)(at + rows[i].text - 1);
+	return rows[i].flag && *(const bool *)(at + rows[i].flag - 1) ? "1" : NULL;
+}
+
+/* As the user wrote it. */
+static const char *file_text(const char *option, const char *path)
+{
+	size_t size = 0;
+	const char *text = selection_is_word(path) ? path : read_file(path, &size);
+
+	if (!text)
+		fail(EXIT_FATHOM, "--%s: %s: %s", option, path, strerror(errno));
+	return text;
+}
+
+static void value_json(struct text *out, const struct option_row *row, const char *value)
+{
+	if (row->form == LINES || row->form == PATHS)
+		json_list(out, value, row->form == LINES ? '\n' : ':');
+	else if (row->form == NUMBER || row->flag)
+		text_add(out, "%s", row->flag ? "true" : value);
+	else
+		json_string(out, row->form == FILE_TEXT ? file_text(row->name, value) : value);
+}
+
+void options_json(struct text *out, const struct options *options)
+{
+	for (size_t i = 0; i < ROWS; i++) {
+		const char *value = value_of(options, i);
+
+		if (!rows[i].json || !value)
+			continue;
+		text_add(out, ", \"%s\": ", rows[i].json);
+		value_json(out, &rows[i], value);
+	}
+}
+
+void options_variables(const struct options *options,
+		       void (*use)(const char *name, const char *value))
+{
+	for (size_t i = 0; i < ROWS; i++)
+		if (rows[i].variable)
+			use(rows[i].variable, value_of(options, i));
 }

@@ -142,23 +142,6 @@ void run_name(struct run *run)
 		run->job = format_text("%016llx", (unsigned long long)run->id);
 }
 
-static void json_list(struct text *out, const char *items, char separator)
-{
-	const char *end;
-
-	text_add(out, "[");
-	for (const char *at = items; at && *at; at = *end ? end + 1 : end) {
-		char *item;
-
-		end = strchrnul(at, separator);
-		item = format_text("%.*s", (int)(end - at), at);
-		if (at != items)
-			text_add(out, ", ");
-		json_string(out, item);
-	}
-	text_add(out, "]");
-}
-
 static bool matters(const char *variable)
 {
 	static const char *const prefixes[] = {
@@ -194,17 +177,6 @@ static void json_environment(struct text *out)
 	text_add(out, "\n  },\n");
 }
 
-/* As the user wrote it. */
-static const char *user_text(const char *option, const char *path)
-{
-	size_t size = 0;
-	const char *text = selection_is_word(path) ? path : read_file(path, &size);
-
-	if (!text)
-		fail(EXIT_FATHOM, "%s: %s: %s", option, path, strerror(errno));
-	return text;
-}
-
 static void json_configuration(struct text *out, const struct run *run)
 {
 	const struct options *options = &run->options;
@@ -220,36 +192,7 @@ static void json_configuration(struct text *out, const struct run *run)
 	json_string(out, options->ranks ? options->ranks : "");
 	text_add(out, ", \"files\": ");
 	json_list(out, options->files, '\n');
-	if (options->regions) {
-		text_add(out, ", \"regions\": ");
-		json_list(out, options->regions, '\n');
-	}
-	if (options->skip) {
-		text_add(out, ", \"skip\": ");
-		json_list(out, options->skip, '\n');
-	}
-	if (options->select) {
-		text_add(out, ", \"selection\": ");
-		json_string(out, user_text("--select", options->select));
-	}
-	if (options->tuned) {
-		text_add(out, ", \"tuned\": ");
-		json_string(out, user_text("--tuned", options->tuned));
-	}
-	if (options->tunable)
-		text_add(out, ", \"tunable\": true");
-	if (options->keep_calls_if) {
-		text_add(out, ", \"keep_calls_if\": ");
-		json_string(out, options->keep_calls_if);
-	}
-	if (options->probes) {
-		text_add(out, ", \"probes\": ");
-		json_list(out, options->probes, ':');
-	}
-	if (options->sample)
-		text_add(out, ", \"sample\": %s", options->sample);
-	if (options->kernel)
-		text_add(out, ", \"kernel\": true");
+	options_json(out, options);
 	sink_json(out, &options->sink);
 	text_add(out, ", \"ring\": ");
 	json_string(out, run->ring);

@@ -99,15 +99,10 @@ void environment_each(const struct run *run, void (*use)(const char *name, const
 	use("FATHOM_LAYERS", layers_in_force(options));
 	use("FATHOM_LEVEL", options->level_name);
 	use("FATHOM_BUDGET", format_text("%llu", (unsigned long long)options->budget));
-	use("FATHOM_RANKS", options->ranks);
-	use("FATHOM_FILES", options->files);
 	use("FATHOM_SELECT", selection_path(run));
 	use("FATHOM_TUNED", tuned_path(run));
 	tuned_variables(run, use);
-	use("FATHOM_MMAP", options->mmap);
-	use("FATHOM_PATHS", options->paths ? "1" : NULL);
-	use("FATHOM_PROBES", options->probes);
-	use("FATHOM_REGIONS", options->regions);
+	options_variables(options, use);
 	if (options->regions)
 		use("PYTHONPATH", regions_path(run->library));
 }

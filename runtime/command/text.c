@@ -108,6 +108,23 @@ void json_string(struct text *out, const char *value)
 	text_bytes(out, "\"", 1);
 }
 
+void json_list(struct text *out, const char *items, char separator)
+{
+	const char *end;
+
+	text_add(out, "[");
+	for (const char *at = items; at && *at; at = *end ? end + 1 : end) {
+		char *item;
+
+		end = strchrnul(at, separator);
+		item = format_text("%.*s", (int)(end - at), at);
+		if (at != items)
+			text_add(out, ", ");
+		json_string(out, item);
+	}
+	text_add(out, "]");
+}
+
 char *read_file(const char *path, size_t *size)
 {
 	FILE *file = fopen(path, "re");
