@@ -209,7 +209,7 @@ impl Out {
 
 	fn name(&mut self, series: u32, key: &Key) {
 		self.room();
-		self.chunk.series(&Series {
+		self.chunk.plain(&Series {
 			series,
 			instance: key.owner.instance,
 			pid: key.owner.pid,

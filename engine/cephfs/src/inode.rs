@@ -68,8 +68,18 @@ impl Drop for Opened {
 
 // SAFETY, of all calls below: the node or file is held by `self` while the mount is not over, results have their places,
 // texts end, and lengths are those of the memory behind the pointers.
+impl Mount {
+	/// The directory that was named.
+	pub fn root(self: &Arc<Mount>) -> Result<Inode> {
+		let mut node = ptr::null_mut();
+		// SAFETY: a place for the pointer.
+		checked(unsafe { (self.call.ll_lookup_root)(self.cluster, &mut node) })?;
+		Ok(Inode::of(self, node))
+	}
+}
+
 impl Inode {
-	pub(crate) fn of(mount: &Arc<Mount>, node: Node) -> Inode {
+	fn of(mount: &Arc<Mount>, node: Node) -> Inode {
 		Inode { mount: mount.clone(), node }
 	}
 

@@ -13,7 +13,6 @@ use std::time::Duration;
 use rustix::io::Errno;
 
 use crate::functions::{Cluster, Functions, Perms, functions};
-use crate::inode::Inode;
 
 /// Ended by `end`, not by being dropped: files may be dropped later. Its memory is the process's.
 pub struct Mount {
@@ -75,14 +74,6 @@ impl Mount {
 	fn set(&self, name: &CStr, value: &CStr) {
 		// SAFETY: text that ends. What an older library does not know, it refuses.
 		unsafe { (self.call.conf_set)(self.cluster, name.as_ptr(), value.as_ptr()) };
-	}
-
-	/// The directory that was named.
-	pub fn root(self: &Arc<Mount>) -> Result<Inode, Errno> {
-		let mut node = ptr::null_mut();
-		// SAFETY: a place for the pointer.
-		checked(unsafe { (self.call.ll_lookup_root)(self.cluster, &mut node) })?;
-		Ok(Inode::of(self, node))
 	}
 
 	/// Storage daemons that the cluster has.

@@ -6,7 +6,7 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use fathom_stream::{
-	Call, Chunk, CounterData, Decoder, Item, Record, Segment, ThreadUse, Unfinished, chunks,
+	Call, Chunk, CounterData, Decoder, Item, Part, Record, Segment, ThreadUse, Unfinished, chunks,
 };
 use serde_json::{Map, Value, json};
 
@@ -103,22 +103,10 @@ fn unfinished_line(ops: &HashMap<u32, Named>, row: &Unfinished, parent: Option<u
 
 fn record_line(record: &Record<'_>) -> Value {
 	match record {
-		Record::Op(op) => json!({
-			"row": "op", "number": op.op, "layer": text(op.layer), "op": text(op.name),
-			"kind": text(op.kind), "fields": text(op.fields), "flags": op.flags,
-		}),
 		Record::Object(o) => json!({
 			"row": "object", "object": o.object, "class": o.class, "parent": o.parent,
 			"created_by": (o.created_by != fathom_stream::NO_SEQ).then_some(o.created_by),
 			"name": text(o.name), "numbers": o.numbers,
-		}),
-		Record::Site(s) => json!({
-			"row": "site", "site": s.site, "module": s.module, "offset": s.offset, "entry": text(s.entry),
-		}),
-		Record::Module(m) => json!({
-			"row": "module", "module": m.module, "base": m.base,
-			"build_id": m.build_id.iter().map(|byte| format!("{byte:02x}")).collect::<String>(),
-			"path": text(m.path),
 		}),
 		Record::Selection(s) => json!({
 			"row": "selection", "selection": s.selection, "form": s.form, "exact": s.exact, "rank": s.rank,
@@ -126,65 +114,44 @@ fn record_line(record: &Record<'_>) -> Value {
 			"box": s.bounds, "hash": s.hash, "blocks": s.block,
 			"parts": s.parts.iter().map(|p| json!([p.start, p.bytes, p.levels])).collect::<Vec<_>>(),
 		}),
-		Record::Link(l) => json!({
-			"row": "link", "seq": l.seq, "to_stream": format!("{:016x}", l.to_stream), "to_seq": l.to_seq,
-			"kind": l.kind, "bytes": l.bytes, "percent": l.percent,
-		}),
-		Record::Mark(m) => json!({
-			"row": "mark", "ticks": m.ticks, "kind": text(m.kind), "detail": text(m.detail), "value": m.value,
-		}),
-		Record::Hint(h) => json!({
-			"row": "hint", "object": h.object, "source": h.source, "key": text(h.key), "value": text(h.value),
-		}),
 		Record::Counter(c) => json!({
 			"row": "counter", "op": c.op, "object": c.object, "enclosing": c.enclosing.checked_sub(1),
 			"calls": c.calls, "errors": c.errors, "bytes": c.bytes, "ticks": c.ticks, "min": c.min,
 			"max": c.max, "first": c.first, "last": c.last, "data": c.data.as_deref().map(data),
 		}),
-		Record::Tally(t) => json!({
-			"row": "tally", "op": t.op, "object": t.object, "enclosing": t.enclosing.checked_sub(1),
-			"what": t.what, "value": t.value, "calls": t.calls, "bound": t.bound,
-		}),
 		Record::Heat(h) => json!({
 			"row": "heat", "op": h.op, "shift": h.shift, "first": h.first,
 			"bins": h.bins.iter().map(|bin| [bin.calls, bin.bytes, bin.ticks]).collect::<Vec<_>>(),
 		}),
-		Record::Datatype(d) => {
-			json!({ "row": "datatype", "datatype": d.number, "name": text(d.name) })
-		}
-		Record::Process(p) => json!({
-			"row": "process", "parent_pid": p.parent_pid, "host": text(p.host), "boot_id": text(p.boot_id),
-			"executable": text(p.executable), "cwd": text(p.cwd), "run": text(p.run),
-			"command": p.command.split(|&byte| byte == 0).map(text).collect::<Vec<_>>(),
-			"ticks_per_second": p.ticks_per_second, "start": p.start, "rank": p.rank.checked_sub(1),
-			"ranks": p.ranks, "allowed": p.processors().collect::<Vec<_>>(), "quota": p.quota,
-		}),
 		Record::Open(calls) => json!({
 			"row": "open", "seqs": calls.iter().map(|call| call.seq).collect::<Vec<_>>(),
 		}),
-		Record::Unfinished(row) => json!({ "row": "unfinished", "seq": row.seq }),
-		Record::Rank(r) => {
-			json!({ "row": "rank", "rank": r.rank, "ranks": r.ranks, "mpi": text(r.mpi) })
-		}
-		Record::Text(t) => {
-			json!({ "row": "text", "seq": t.seq, "name": text(t.name), "value": text(t.value) })
-		}
-		Record::Inside(i) => json!({"inside": i.op.checked_sub(1), "seq": i.seq}),
 		Record::Group(g) => json!({
 			"row": "group", "object": g.object, "hash": format!("{:016x}", g.hash), "size": g.size,
 			"ordinal": g.ordinal, "own": g.own, "members": g.members,
 		}),
-		Record::Series(s) => json!({
-			"row": "series", "series": s.series, "instance": format!("{:016x}", s.instance), "pid": s.pid,
-			"what": text(s.what), "device": text(s.device), "unit": text(s.unit),
-		}),
 		Record::Samples(s) => json!({ "row": "samples", "time": s.time, "values": s.values }),
-		Record::Kernel(k) => json!({
-			"row": "kernel", "kind": k.kind, "pid": k.pid, "tid": k.tid, "device": k.device, "began": k.began,
-			"ended": k.ended, "inode": k.inode, "at": k.at, "bytes": k.bytes, "queued": k.queued,
-		}),
 		Record::Unknown(kind) => json!({ "row": "unknown", "type": kind }),
+		plain => plain_line(plain),
 	}
+}
+
+/// A line of a record that is numbers and texts in a row.
+fn plain_line(record: &Record<'_>) -> Value {
+	let mut line = Map::new();
+	let name = record.each_part(|part, value| {
+		line.insert(
+			part.to_owned(),
+			match value {
+				Part::Number(value) => json!(value),
+				Part::Signed(value) => json!(value),
+				Part::Bytes(value) => json!(format!("{value:016x}")),
+				Part::Text(value) => json!(text(value)),
+			},
+		);
+	});
+	line.insert("row".to_owned(), json!(name));
+	Value::Object(line)
 }
 
 fn data(data: &CounterData) -> Value {

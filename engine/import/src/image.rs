@@ -102,7 +102,7 @@ impl Rows<'_> {
 			self.chunk.named.resize(at + 1, false);
 		}
 		if !std::mem::replace(&mut self.chunk.named[at], true) {
-			self.chunk.writer.op(op);
+			self.chunk.writer.plain(op);
 		}
 	}
 
@@ -113,11 +113,11 @@ impl Rows<'_> {
 		let seq = self.stream.next_seq;
 		if self.stream.inside && self.chunk.inside != Some(op) {
 			self.chunk.inside = Some(op);
-			self.chunk.writer.inside(&Inside { seq, op });
+			self.chunk.writer.plain(&Inside { seq, op });
 		}
 		if op > 0 && holds {
 			self.chunk.inside = Some(0);
-			self.chunk.writer.inside(&Inside { seq: seq + 1, op: 0 });
+			self.chunk.writer.plain(&Inside { seq: seq + 1, op: 0 });
 		}
 	}
 
@@ -190,7 +190,7 @@ impl Image {
 		});
 		if !std::mem::replace(&mut self.introduced, true) {
 			let (rank, ranks) = self.rank.map_or((0, 0), |(rank, ranks)| (rank + 1, ranks));
-			writer.process(&ProcessRecord {
+			writer.plain(&ProcessRecord {
 				parent_pid: self.parent,
 				host: node.host.as_bytes(),
 				boot_id: node.boot_id.as_bytes(),

@@ -17,26 +17,14 @@
 //! `unreadable` detail: of the log, but not in the lines
 //! `end` lines before it: without it nothing is made.
 
-use std::collections::{BTreeMap, HashMap};
 use std::io::BufRead;
 use std::path::Path;
 
 use serde_json::Value;
 
-use crate::process::Process;
-use crate::run_directory::publish;
+use crate::contents::{Call, Counter, Heat, Hint, MOST_FIELDS, Object, Op};
+use crate::imported::{ImportReport, ImportedRun, ProcessIdentity};
 use crate::spread::{Details, Sum};
-use crate::{Folder, Node};
-
-/// The kind of a mark: data that could not be read.
-const UNREADABLE: &str = "unreadable";
-
-/// What an import wrote.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ImportReport {
-	pub processes: usize,
-	pub bytes: u64,
-}
 
 /// Why no run was written.
 #[derive(Debug, thiserror::Error)]
@@ -47,91 +35,6 @@ pub enum JsonlError {
 	Cut(usize),
 	#[error("{0}")]
 	Written(String),
-}
-
-/// A process, as far as it is known.
-#[derive(Default)]
-pub struct ProcessIdentity {
-	/// The system's numbers of it and of its parent.
-	pub pid: Option<u32>,
-	pub parent: Option<u32>,
-	pub rank: Option<u32>,
-	pub executable: String,
-	pub command: Vec<String>,
-	pub directory: String,
-}
-
-pub struct Op {
-	pub layer: String,
-	pub name: String,
-	pub kind: String,
-	/// Comma-separated.
-	pub fields: String,
-	pub flags: u64,
-	pub height: u8,
-}
-
-pub struct Object {
-	pub class: u32,
-	pub name: String,
-	pub parent: u32,
-	pub numbers: Vec<u64>,
-}
-
-pub const MOST_FIELDS: usize = 4;
-
-pub struct Call {
-	pub op: u32,
-	pub object: u32,
-	/// Op + 1 of the calls that it lies in, where these are only counted and it lies in no other; 0: none.
-	pub inside: u32,
-	/// The system's number of it; 0: nobody knows.
-	pub thread: u32,
-	pub began: u64,
-	pub ended: u64,
-	pub error: u64,
-	pub fields: [i64; MOST_FIELDS],
-}
-
-pub struct Counter {
-	pub op: u32,
-	pub object: u32,
-	/// Op + 1; 0: none.
-	pub enclosing: u32,
-	pub sum: Sum,
-}
-
-/// When an op of this layer and direction moved data.
-pub struct Heat {
-	pub op: u32,
-	/// Ticks of a bin.
-	pub width: u64,
-	/// Number, bytes, time.
-	pub bins: Vec<[u64; 3]>,
-}
-
-pub struct Hint {
-	pub object: u32,
-	pub source: u32,
-	pub key: String,
-	pub value: String,
-}
-
-/// What all processes share.
-#[derive(Default)]
-pub struct ImportedRun {
-	pub ops: HashMap<u32, Op>,
-	pub objects: HashMap<u32, Object>,
-	/// Sums of all processes.
-	pub sums: Vec<Counter>,
-	/// Of a call about this object: what all objects of that name are about.
-	pub about: HashMap<u32, u32>,
-	run_json: serde_json::Map<String, Value>,
-	hosts: BTreeMap<u32, String>,
-	processes: BTreeMap<u32, Process>,
-	/// Kind (none: whose log it is), detail, value.
-	marks: Vec<(Option<&'static str>, String, u64)>,
-	names: HashMap<String, u32>,
 }
 
 type Parsed<T> = Result<T, String>;
@@ -229,9 +132,9 @@ impl ImportedRun {
 			"hint" => self.hint(&mut words)?,
 			"heat" => self.heat(&mut words)?,
 			"mark" => self.add_mark(words.text()?, words.number()?),
-			"unreadable" => self.marks.push((Some(UNREADABLE), words.text()?, 1)),
+			"unreadable" => self.add_unreadable(words.text()?),
 			"host" => self.add_host(words.number()?, &words.text()?),
-			"process" => self.process(&mut words)?,
+			"process" => self.new_process(&mut words)?,
 			"run" => self.set_run_json(words.map()?),
 			"end" if words.number::<usize>()? + 1 == count => return Ok(true),
 			other => return Err(format!("{other} is not known, or not in its place")),
@@ -239,7 +142,7 @@ impl ImportedRun {
 		Ok(false)
 	}
 
-	fn process(&mut self, words: &mut Words) -> Parsed<()> {
+	fn new_process(&mut self, words: &mut Words) -> Parsed<()> {
 		let (number, host) = (words.number()?, words.number()?);
 		let properties = words.map()?;
 		let executable = properties.get("executable").and_then(Value::as_str).unwrap_or_default();
@@ -271,20 +174,16 @@ impl ImportedRun {
 		let number: u32 = words.number()?;
 		let (class, name, parent) = (words.number()?, words.text()?, words.number()?);
 		let numbers = words.numbers()?;
-		if number == 0 || (parent != 0 && !self.objects.contains_key(&parent)) {
+		if number == 0 || (parent != 0 && !self.shared.objects.contains_key(&parent)) {
 			return Err(format!("object {number} in {parent}"));
 		}
 		self.add_object(number, Object { class, name, parent, numbers });
 		Ok(())
 	}
 
-	fn of(&mut self, process: u32) -> Parsed<&mut Process> {
-		self.processes.get_mut(&process).ok_or_else(|| format!("there is no process {process}"))
-	}
-
 	fn known(&self, op: u32, object: u32) -> Parsed<()> {
-		let known =
-			self.ops.contains_key(&op) && (object == 0 || self.objects.contains_key(&object));
+		let known = self.shared.ops.contains_key(&op)
+			&& (object == 0 || self.shared.objects.contains_key(&object));
 		if known { Ok(()) } else { Err(format!("op {op} or object {object} is not known")) }
 	}
 
@@ -298,10 +197,10 @@ impl ImportedRun {
 	fn hint(&mut self, words: &mut Words) -> Parsed<()> {
 		let (process, object, source) = (words.number()?, words.number()?, words.number()?);
 		let hint = Hint { object, source, key: words.text()?, value: words.text()? };
-		if !self.objects.contains_key(&object) {
+		if !self.shared.objects.contains_key(&object) {
 			return Err(format!("object {object} is not known"));
 		}
-		self.of(process)?.hints.push(hint);
+		self.process(process)?.hints.push(hint);
 		Ok(())
 	}
 
@@ -311,7 +210,7 @@ impl ImportedRun {
 		let (began, ended, error) = (words.number()?, words.number()?, words.number()?);
 		self.known(op, object)?;
 		let values: Vec<i64> = words.numbers()?;
-		let names = self.ops.get(&op).map_or("", |op| op.fields.as_str());
+		let names = self.shared.ops.get(&op).map_or("", |op| op.fields.as_str());
 		let expected = names.split(',').filter(|name| !name.is_empty()).count();
 		if values.len() != expected || expected > MOST_FIELDS {
 			return Err(format!("a call of op {op} with {} fields", values.len()));
@@ -340,8 +239,8 @@ impl ImportedRun {
 		}
 		let counter = Counter { op, object, enclosing, sum };
 		match u32::try_from(process) {
-			Ok(process) => self.of(process)?.counters.push(counter),
-			Err(_) => self.sums.push(counter),
+			Ok(process) => self.process(process)?.counters.push(counter),
+			Err(_) => self.shared.sums.push(counter),
 		}
 		Ok(())
 	}
@@ -372,93 +271,7 @@ impl ImportedRun {
 		let (process, op, width) = (words.number()?, words.number()?, words.number()?);
 		self.known(op, 0)?;
 		let bins = tuples(&Value::Array(words.list()?))?;
-		self.of(process)?.heat.push(Heat { op, width, bins });
+		self.process(process)?.heat.push(Heat { op, width, bins });
 		Ok(())
-	}
-
-	pub fn add_host(&mut self, number: u32, name: &str) {
-		self.hosts.insert(number, name.to_owned());
-	}
-
-	pub fn add_process(&mut self, number: u32, host: u32, who: ProcessIdentity) {
-		let mut process = Process::new(number, host, (who.pid, who.parent));
-		process.rank = who.rank;
-		let words = who.command.iter();
-		process.image.command = words.flat_map(|word| [word.as_bytes(), b"\0"].concat()).collect();
-		process.image.executable = who.executable.into_bytes();
-		process.image.directory = who.directory.into_bytes();
-		self.processes.insert(number, process);
-	}
-
-	pub fn add_op(&mut self, number: u32, op: Op) {
-		self.ops.insert(number, op);
-	}
-
-	/// `number`: not 0.
-	pub fn add_object(&mut self, number: u32, object: Object) {
-		let about = *self.names.entry(object.name.clone()).or_insert(number);
-		self.about.insert(number, about);
-		self.objects.insert(number, object);
-	}
-
-	/// Of a process, an op and an object that were added before.
-	pub fn add_call(&mut self, process: u32, call: Call) -> Result<(), String> {
-		if call.began > call.ended {
-			return Err(format!("a call of op {} that ends before it begins", call.op));
-		}
-		self.of(process)?.calls.push(call);
-		Ok(())
-	}
-
-	/// What the tables lack, and how often.
-	pub fn add_mark(&mut self, detail: String, value: u64) {
-		self.marks.push((None, detail, value));
-	}
-
-	/// Parts of run.json.
-	pub fn set_run_json(&mut self, run_json: serde_json::Map<String, Value>) {
-		self.run_json = run_json;
-	}
-
-	/// Into `run`, which must be new.
-	pub fn publish(mut self, run: &Path) -> Result<ImportReport, String> {
-		let recorder =
-			self.run_json.get("recorder").and_then(Value::as_str).unwrap_or("told").to_owned();
-		let number = |key: &str| self.run_json.get(key).and_then(Value::as_u64).unwrap_or(0);
-		let (start, end) = (number("start_ns"), number("end_ns"));
-		let ranks = number("processes") as u32;
-		let are_ranks =
-			self.run_json.remove("ranks").is_some_and(|ranks| ranks == Value::Bool(true));
-		self.run_json.remove("processes");
-		let mut processes = std::mem::take(&mut self.processes);
-		let marks = std::mem::take(&mut self.marks);
-		let mut nodes = Vec::new();
-		for (host, name) in &self.hosts {
-			let node = Node {
-				host: name.clone(),
-				boot_id: recorder.clone(),
-				run: run.display().to_string(),
-				epoch: Process::epoch(start),
-			};
-			for process in processes.values_mut().filter(|process| process.host == *host) {
-				process.write(&self, &node, (ranks, are_ranks), end.saturating_sub(start));
-				if process.number == 0 {
-					for (kind, detail, value) in &marks {
-						process.image.mark(&node, kind.unwrap_or(&recorder), detail, *value);
-					}
-				}
-				process.image.end(&node, false);
-			}
-			nodes.push((*host, node));
-		}
-		let folder = |(host, node)| {
-			let own = processes.values().filter(|process| process.host == host);
-			Folder { node, images: own.map(|process| &process.image).collect() }
-		};
-		let folders: Vec<Folder<'_>> =
-			nodes.iter().map(|(host, node)| folder((*host, node))).collect();
-		publish(run, &folders, &recorder, Value::Object(self.run_json))?;
-		let bytes = processes.values().map(|process| process.image.bytes.len() as u64).sum();
-		Ok(ImportReport { processes: processes.len(), bytes })
 	}
 }

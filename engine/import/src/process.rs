@@ -7,7 +7,7 @@ use fathom_stream::{
 	tallied,
 };
 
-use crate::jsonl::{self, Hint, ImportedRun};
+use crate::contents::{self, Hint, Shared};
 use crate::nest::{Span, lanes};
 use crate::spread::{Details, Sum};
 use crate::{Image, Node, Rows};
@@ -21,10 +21,10 @@ pub struct Process {
 	pub number: u32,
 	pub host: u32,
 	pub image: Image,
-	pub calls: Vec<jsonl::Call>,
-	pub counters: Vec<jsonl::Counter>,
+	pub calls: Vec<contents::Call>,
+	pub counters: Vec<contents::Counter>,
 	pub hints: Vec<Hint>,
-	pub heat: Vec<jsonl::Heat>,
+	pub heat: Vec<contents::Heat>,
 	/// Of a run in which some processes only are ranks.
 	pub rank: Option<u32>,
 	objects: HashSet<u32>,
@@ -49,30 +49,35 @@ impl Process {
 	}
 
 	/// All that was imported of it, into its image. `ranks`: how many processes there are, and whether they are ranks.
-	pub fn write(&mut self, imported: &ImportedRun, node: &Node, ranks: (u32, bool), lasted: u64) {
+	pub fn write(&mut self, shared: &Shared, node: &Node, ranks: (u32, bool), lasted: u64) {
 		let rank = self.rank.or(ranks.1.then_some(self.number));
 		self.image.rank = rank.map(|rank| (rank, ranks.0));
 		self.image.lasted = tick(lasted);
-		self.write_calls(imported, node);
+		self.write_calls(shared, node);
 		let tid = self.image.pid;
 		let mut counters = std::mem::take(&mut self.counters);
-		counters.extend(imported.sums.iter().filter_map(|all| {
+		counters.extend(shared.sums.iter().filter_map(|all| {
 			let sum = all.sum.part(self.number, ranks.0)?;
-			Some(jsonl::Counter { op: all.op, object: all.object, enclosing: all.enclosing, sum })
+			Some(contents::Counter {
+				op: all.op,
+				object: all.object,
+				enclosing: all.enclosing,
+				sum,
+			})
 		}));
 		let Process { image, objects, hints, heat, .. } = self;
 		// Also one without calls is there.
 		image.write(node, tid, START, |_| ());
 		for counter in &counters {
-			image.write(node, tid, START, |rows| write_counter(rows, imported, objects, counter));
+			image.write(node, tid, START, |rows| write_counter(rows, shared, objects, counter));
 		}
 		for heat in heat {
-			image.write(node, tid, START, |rows| write_heat(rows, imported, heat));
+			image.write(node, tid, START, |rows| write_heat(rows, shared, heat));
 		}
 		for hint in hints {
 			image.write(node, tid, START, |rows| {
-				write_object(rows, imported, objects, hint.object);
-				rows.writer().hint(&fathom_stream::Hint {
+				write_object(rows, shared, objects, hint.object);
+				rows.writer().plain(&fathom_stream::Hint {
 					object: hint.object,
 					source: hint.source,
 					key: hint.key.as_bytes(),
@@ -82,29 +87,29 @@ impl Process {
 		}
 	}
 
-	fn write_calls(&mut self, imported: &ImportedRun, node: &Node) {
-		let mut threads: BTreeMap<u32, Vec<jsonl::Call>> = BTreeMap::new();
+	fn write_calls(&mut self, shared: &Shared, node: &Node) {
+		let mut threads: BTreeMap<u32, Vec<contents::Call>> = BTreeMap::new();
 		for call in std::mem::take(&mut self.calls) {
 			threads.entry(call.thread).or_default().push(call);
 		}
 		for (thread, calls) in threads {
-			self.write_thread(imported, node, thread, &calls);
+			self.write_thread(shared, node, thread, &calls);
 		}
 	}
 
 	/// Calls of a thread, or, where `thread` is 0, of threads that nobody knows.
 	fn write_thread(
 		&mut self,
-		imported: &ImportedRun,
+		shared: &Shared,
 		node: &Node,
 		thread: u32,
-		calls: &[jsonl::Call],
+		calls: &[contents::Call],
 	) {
-		let about = |call: &jsonl::Call| imported.about.get(&call.object).copied().unwrap_or(0);
-		let span = |call: &jsonl::Call| Span {
+		let about = |call: &contents::Call| shared.about.get(&call.object).copied().unwrap_or(0);
+		let span = |call: &contents::Call| Span {
 			began: call.began,
 			ended: call.ended,
-			height: imported.ops.get(&call.op).map_or(0, |op| op.height),
+			height: shared.ops.get(&call.op).map_or(0, |op| op.height),
 			about: (thread == 0).then(|| about(call)),
 		};
 		let spans: Vec<Span> = calls.iter().map(span).collect();
@@ -116,11 +121,11 @@ impl Process {
 				let root = tree.last().map_or(0, |&(at, _)| calls[at].inside);
 				image.write(node, tid, START, |rows| {
 					if let Some(around) = root.checked_sub(1) {
-						write_op(rows, imported, around);
+						write_op(rows, shared, around);
 					}
 					rows.inside(root, tree.len() > 1);
 					for (at, depth) in tree {
-						write_call(rows, imported, objects, &calls[at], depth);
+						write_call(rows, shared, objects, &calls[at], depth);
 					}
 				});
 			}
@@ -130,13 +135,13 @@ impl Process {
 
 fn write_call(
 	rows: &mut Rows<'_>,
-	imported: &ImportedRun,
+	shared: &Shared,
 	objects: &mut HashSet<u32>,
-	call: &jsonl::Call,
+	call: &contents::Call,
 	depth: u32,
 ) {
-	let fields = write_op(rows, imported, call.op);
-	write_object(rows, imported, objects, call.object);
+	let fields = write_op(rows, shared, call.op);
+	write_object(rows, shared, objects, call.object);
 	rows.call(&Call {
 		op: call.op,
 		object: call.object,
@@ -152,8 +157,8 @@ fn write_call(
 }
 
 /// How many fields its calls have.
-fn write_op(rows: &mut Rows<'_>, imported: &ImportedRun, op: u32) -> usize {
-	let Some(definition) = imported.ops.get(&op) else { return 0 };
+fn write_op(rows: &mut Rows<'_>, shared: &Shared, op: u32) -> usize {
+	let Some(definition) = shared.ops.get(&op) else { return 0 };
 	let record = OpRecord {
 		op,
 		layer: definition.layer.as_bytes(),
@@ -167,17 +172,12 @@ fn write_op(rows: &mut Rows<'_>, imported: &ImportedRun, op: u32) -> usize {
 }
 
 /// An object, after what it lies in.
-fn write_object(
-	rows: &mut Rows<'_>,
-	imported: &ImportedRun,
-	objects: &mut HashSet<u32>,
-	object: u32,
-) {
-	let Some(definition) = imported.objects.get(&object) else { return };
+fn write_object(rows: &mut Rows<'_>, shared: &Shared, objects: &mut HashSet<u32>, object: u32) {
+	let Some(definition) = shared.objects.get(&object) else { return };
 	if !objects.insert(object) {
 		return;
 	}
-	write_object(rows, imported, objects, definition.parent);
+	write_object(rows, shared, objects, definition.parent);
 	rows.writer().object(&Object {
 		object,
 		class: definition.class,
@@ -190,16 +190,16 @@ fn write_object(
 
 fn write_counter(
 	rows: &mut Rows<'_>,
-	imported: &ImportedRun,
+	shared: &Shared,
 	objects: &mut HashSet<u32>,
-	counter: &jsonl::Counter,
+	counter: &contents::Counter,
 ) {
-	let jsonl::Counter { op, object, enclosing, sum } = counter;
-	write_op(rows, imported, *op);
+	let contents::Counter { op, object, enclosing, sum } = counter;
+	write_op(rows, shared, *op);
 	if let Some(around) = enclosing.checked_sub(1) {
-		write_op(rows, imported, around);
+		write_op(rows, shared, around);
 	}
-	write_object(rows, imported, objects, *object);
+	write_object(rows, shared, objects, *object);
 	let Sum { calls, bytes, time, longest, first, last, .. } = sum;
 	let (op, object, enclosing) = (*op, *object, *enclosing);
 	rows.writer().counter(&Counter {
@@ -218,10 +218,10 @@ fn write_counter(
 	});
 	for &[function, _] in &sum.details.functions {
 		let function = function as u32;
-		write_op(rows, imported, function);
-		if let Some(definition) = imported.ops.get(&function) {
+		write_op(rows, shared, function);
+		if let Some(definition) = shared.ops.get(&function) {
 			let name = definition.name.as_bytes();
-			rows.writer().datatype(&Datatype { number: function, name });
+			rows.writer().plain(&Datatype { datatype: function, name });
 		}
 	}
 	let Details { functions, ranges, strides, common, .. } = &sum.details;
@@ -235,7 +235,7 @@ fn write_counter(
 	for (what, list) in lists {
 		for &[value, calls] in list.iter().filter(|pair| pair[1] > 0) {
 			let value = i64::try_from(value).unwrap_or(i64::MAX);
-			rows.writer().tally(&Tally { op, object, enclosing, what, value, calls, bound: 0 });
+			rows.writer().plain(&Tally { op, object, enclosing, what, value, calls, bound: 0 });
 		}
 	}
 }
@@ -252,8 +252,8 @@ fn data(sum: &Sum) -> Option<CounterData> {
 }
 
 /// Each bin's as of its middle: bins of the stream are powers of two.
-fn write_heat(rows: &mut Rows<'_>, imported: &ImportedRun, heat: &jsonl::Heat) {
-	write_op(rows, imported, heat.op);
+fn write_heat(rows: &mut Rows<'_>, shared: &Shared, heat: &contents::Heat) {
+	write_op(rows, shared, heat.op);
 	for &[at, bytes, ticks] in &heat.bins {
 		let middle = at.saturating_mul(heat.width).saturating_add(heat.width / 2);
 		let bins = vec![HeatBin { calls: 0, bytes, ticks }];

@@ -32,7 +32,7 @@ impl EventFile {
 
 	pub fn event(&mut self, event: &KernelEvent) -> Result<(), KernelError> {
 		let writer = self.chunk();
-		writer.kernel(event);
+		writer.plain(event);
 		if writer.committed() > CHUNK_BYTES {
 			self.seal(0)?;
 		}

@@ -338,7 +338,7 @@ impl Definitions {
 				value: mark.value,
 			}),
 			Record::Datatype(datatype) => {
-				self.datatypes.insert(datatype.number, text(datatype.name));
+				self.datatypes.insert(datatype.datatype, text(datatype.name));
 			}
 			Record::Process(process) => {
 				self.identities.entry(pid).or_default().introduce(process);

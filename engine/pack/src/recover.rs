@@ -253,7 +253,7 @@ fn tail(ring: &Ring<'_>, written: &[u8], recovered: &mut Recovered) -> Vec<u8> {
 
 fn add_table(copy: &mut ChunkWriter, table: &CounterTable) {
 	table.counters.iter().for_each(|counter| copy.counter(counter));
-	table.tallies.iter().for_each(|tally| copy.tally(tally));
+	table.tallies.iter().for_each(|tally| copy.plain(tally));
 	table.heat.iter().for_each(|heat| copy.heat(heat));
 }
 
@@ -279,7 +279,7 @@ fn add_open(copy: &mut ChunkWriter, chunk: &Chunk<'_>, open: &[OpenCall]) -> u64
 	}
 	let mut added = 0;
 	for call in Unfinished::at_end(open, ended).filter(|call| !done.contains(&call.seq)) {
-		copy.unfinished(&call);
+		copy.plain(&call);
 		added += 1;
 	}
 	added

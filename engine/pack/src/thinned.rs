@@ -164,7 +164,7 @@ enum Fate {
 fn fate(record: &Record<'_>, sites: bool) -> Fate {
 	match record {
 		Record::Op(op) => Fate::Op(op.op),
-		Record::Datatype(datatype) => Fate::Datatype(datatype.number),
+		Record::Datatype(datatype) => Fate::Datatype(datatype.datatype),
 		Record::Object(object) => Fate::Object(object.object),
 		Record::Site(_) if sites => Fate::Copy,
 		Record::Site(_)
@@ -292,7 +292,7 @@ impl Image<'_> {
 				let Top { what, value, calls, bound, .. } = *top;
 				let what = what as u32;
 				let tally = Tally { op, object, enclosing, what, value, calls, bound };
-				stream.current.chunk.tally(&tally);
+				stream.current.chunk.plain(&tally);
 			}
 		}
 	}
@@ -336,8 +336,8 @@ impl Image<'_> {
 			if let Some(record) = row.op.checked_sub(1).and_then(|op| self.op_records.get(&op)) {
 				stream.current.chunk.records(record);
 			}
-			stream.current.chunk.inside(&Inside { seq: row.seq, op });
-			stream.current.chunk.unfinished(row);
+			stream.current.chunk.plain(&Inside { seq: row.seq, op });
+			stream.current.chunk.plain(row);
 		}
 	}
 }

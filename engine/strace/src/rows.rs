@@ -132,7 +132,7 @@ impl Writer<'_> {
 		let seq = rows.seq() + u64::from(depth);
 		let object = row.about.as_ref().map_or(0, |about| object(rows, self.objects, about, seq));
 		if let Some(to) = &row.to {
-			rows.writer().text(&Text { seq, name: b"to", value: to });
+			rows.writer().plain(&Text { seq, name: b"to", value: to });
 		}
 		if let Some(operation) = row.operation {
 			self.join(rows, shape.kind == "post", operation, seq, row);
@@ -170,7 +170,7 @@ impl Writer<'_> {
 			let of = |name| CALLS[row.shape].fields.iter().position(|(field, _)| *field == name);
 			let bytes = of("bytes").map_or(0, |at| row.fields[at] as u64);
 			let kind = link_kind::COMPLETES;
-			rows.writer().link(&Link { seq, to_stream, to_seq, kind, bytes, percent: 100 });
+			rows.writer().plain(&Link { seq, to_stream, to_seq, kind, bytes, percent: 100 });
 		}
 	}
 }
@@ -184,7 +184,7 @@ fn unfinished(
 	let shape = &CALLS[row.shape];
 	let of = |name| shape.fields.iter().position(|(field, _)| *field == name);
 	let field = |name, none| of(name).map_or(none, |at: usize| row.fields[at]);
-	rows.writer().unfinished(&Unfinished {
+	rows.writer().plain(&Unfinished {
 		reason: unfinished_reason::OPEN_AT_END,
 		seq,
 		op: row.shape as u32 + 1,

@@ -1,4 +1,4 @@
-//! Reading numbers and text out of a byte slice.
+//! Numbers and text in bytes: read and written.
 
 use crate::error::Reason;
 
@@ -118,6 +118,23 @@ impl<'a> Cursor<'a> {
 		}
 		(0..count).map(|_| self.varint()).collect()
 	}
+}
+
+pub fn put_varint(out: &mut Vec<u8>, mut value: u64) {
+	while value >= 0x80 {
+		out.push(value as u8 | 0x80);
+		value >>= 7;
+	}
+	out.push(value as u8);
+}
+
+pub fn put_zigzag(out: &mut Vec<u8>, value: i64) {
+	put_varint(out, (value << 1 ^ value >> 63) as u64);
+}
+
+pub fn put_text(out: &mut Vec<u8>, text: &[u8]) {
+	put_varint(out, text.len() as u64);
+	out.extend_from_slice(text);
 }
 
 /// Little-endian numbers at fixed places of a header that is known to be long enough.

@@ -23,15 +23,18 @@ macro_rules! say {
 
 mod bytes;
 mod chunk;
+mod derived;
 mod error;
 mod format;
 mod parse;
+#[rustfmt::skip]
+mod plain;
 mod record;
 mod ring;
 mod rows;
 mod seal;
 
-pub use bytes::Cursor;
+pub use bytes::{Cursor, put_text, put_varint, put_zigzag};
 pub use chunk::{
 	Chunk, Chunks, Clock, HEADER, Header, Segment, Skip, ThreadUse, chunks, find_chunk,
 	sealed_chunk,
@@ -41,18 +44,20 @@ pub use format::{
 	chunk_flag, counter_detail, descriptor_flag, hint_source, kernel_kind, link_kind, object_class,
 	op_flag, record_type, selection_form, tallied, unfinished_reason,
 };
+pub use plain::{
+	Datatype, Hint, Inside, KernelEvent, Link, Mark, Module, OpRecord, ProcessRecord, Rank, Record,
+	Series, Site, Tally, Text, Unfinished,
+};
 pub use record::{
-	BINS, Counter, CounterData, Datatype, FileData, Group, Heat, HeatBin, Hint, Inside,
-	KernelEvent, Link, Mark, Module, Object, OpRecord, OpenCall, Order, PatternCounts,
-	ProcessRecord, Rank, Record, Repeated, Samples, Selection, Series, Site, SomeCounts, Tally,
-	Text, Unfinished, size_bin,
+	BINS, Counter, CounterData, FileData, Group, Heat, HeatBin, Object, OpenCall, Order, Part,
+	PatternCounts, Plain, Repeated, Samples, Selection, SomeCounts, size_bin,
 };
 pub use ring::{
 	BLOCK, CounterTable, PAGE, RING_HEADER_BYTES, Ring, RingHeader, Slot, ThreadPage,
 	counter_table, read_ring, ring_header, thread_page,
 };
 pub use rows::{Call, Decoder, Item, Place, Rows};
-pub use seal::{ChunkWriter, put_text, put_varint, put_zigzag};
+pub use seal::ChunkWriter;
 
 /// Most calls that can be open in one thread.
 pub const MAX_DEPTH: usize = 63;

@@ -1,97 +1,15 @@
-//! The payload of a record, read. `docs/stream-format.md`, "Records".
+//! The payloads of records that are more than numbers and texts in a row, read. `docs/stream-format.md`, "Records".
 
 use crate::bytes::Cursor;
 use crate::error::Reason;
-use crate::format::{counter_detail, object_class, record_type};
+use crate::format::{counter_detail, object_class};
 use crate::record::{
-	BINS, Counter, CounterData, Datatype, FileData, Group, Heat, HeatBin, Hint, Inside,
-	KernelEvent, Link, Mark, Module, Object, OpRecord, OpenCall, Order, PatternCounts,
-	ProcessRecord, Rank, Record, Repeated, SIZES_KNOWN, Samples, Selection, Series, Site,
-	SomeCounts, Tally, Text, Unfinished,
+	BINS, Counter, CounterData, FileData, Group, Heat, HeatBin, Object, OpenCall, Order,
+	PatternCounts, Repeated, SIZES_KNOWN, Samples, Selection, SomeCounts,
 };
 use crate::{MAX_DEPTH, NO_SEQ};
 
-/// The record of type `kind` whose payload is `payload`. Bytes at its end that are not known are left.
-pub(crate) fn parse(kind: u8, payload: &[u8]) -> Result<Record<'_>, Reason> {
-	let mut at = Cursor::new(payload);
-	let from = &mut at;
-	Ok(match kind {
-		record_type::OP => Record::Op(op(from)?),
-		record_type::OBJECT => Record::Object(object(from)?),
-		record_type::SITE => Record::Site(site(from)?),
-		record_type::MODULE => Record::Module(Module {
-			module: from.number("module")?,
-			base: from.varint()?,
-			build_id: from.text()?,
-			path: from.text()?,
-		}),
-		record_type::SELECTION => Record::Selection(selection(from)?),
-		record_type::LINK => Record::Link(link(from)?),
-		record_type::MARK => Record::Mark(Mark {
-			ticks: from.varint()?,
-			kind: from.text()?,
-			detail: from.text()?,
-			value: from.varint()?,
-		}),
-		record_type::HINT => Record::Hint(Hint {
-			object: from.number("object")?,
-			source: from.number("source")?,
-			key: from.text()?,
-			value: from.text()?,
-		}),
-		record_type::COUNTER => Record::Counter(counter(from)?),
-		record_type::PROCESS => Record::Process(process(from)?),
-		record_type::OPEN => Record::Open(open(from)?),
-		record_type::UNFINISHED => Record::Unfinished(unfinished(from)?),
-		record_type::RANK => Record::Rank(Rank {
-			rank: from.number("rank")?,
-			ranks: from.number("ranks")?,
-			mpi: from.text()?,
-		}),
-		record_type::TEXT => {
-			Record::Text(Text { seq: from.varint()?, name: from.text()?, value: from.text()? })
-		}
-		record_type::GROUP => Record::Group(group(from)?),
-		record_type::INSIDE => {
-			Record::Inside(Inside { seq: from.varint()?, op: from.number("op")? })
-		}
-		record_type::SERIES => Record::Series(series(from)?),
-		record_type::SAMPLES => Record::Samples(samples(from)?),
-		record_type::KERNEL => Record::Kernel(kernel(from)?),
-		record_type::TALLY => Record::Tally(tally(from)?),
-		record_type::HEAT => Record::Heat(heat(from)?),
-		record_type::DATATYPE => {
-			Record::Datatype(Datatype { number: from.number("datatype")?, name: from.text()? })
-		}
-		other => Record::Unknown(other),
-	})
-}
-
-fn op<'a>(from: &mut Cursor<'a>) -> Result<OpRecord<'a>, Reason> {
-	Ok(OpRecord {
-		op: from.number("op")?,
-		layer: from.text()?,
-		name: from.text()?,
-		kind: from.text()?,
-		fields: from.text()?,
-		flags: from.varint()?,
-	})
-}
-
-fn site<'a>(from: &mut Cursor<'a>) -> Result<Site<'a>, Reason> {
-	Ok(Site {
-		site: from.number("site")?,
-		module: from.number("module")?,
-		offset: from.varint()?,
-		entry: from.text()?,
-		source: if from.is_empty() { b"" } else { from.text()? },
-		line: if from.is_empty() { 0 } else { from.number("line")? },
-		function: if from.is_empty() { b"" } else { from.text()? },
-		caller: if from.is_empty() { 0 } else { from.number("caller")? },
-	})
-}
-
-fn object<'a>(from: &mut Cursor<'a>) -> Result<Object<'a>, Reason> {
+pub(crate) fn object<'a>(from: &mut Cursor<'a>) -> Result<Object<'a>, Reason> {
 	let (object, class) = (from.number("object")?, from.number("class")?);
 	let parent = from.number("object")?;
 	let created_by = from.varint()?.checked_sub(1).unwrap_or(NO_SEQ);
@@ -121,7 +39,7 @@ fn object_numbers(from: &mut Cursor<'_>, class: u32) -> Result<Vec<u64>, Reason>
 	}
 }
 
-fn selection(from: &mut Cursor<'_>) -> Result<Selection, Reason> {
+pub(crate) fn selection(from: &mut Cursor<'_>) -> Result<Selection, Reason> {
 	let (selection, form) = (from.number("selection")?, from.number("form")?);
 	let exact = from.varint()? != 0;
 	let rank = from.number("rank")?;
@@ -164,18 +82,7 @@ fn repeated(from: &mut Cursor<'_>) -> Result<Repeated, Reason> {
 	Ok(Repeated { start, bytes, levels })
 }
 
-fn link(from: &mut Cursor<'_>) -> Result<Link, Reason> {
-	Ok(Link {
-		seq: from.varint()?,
-		to_stream: from.u64()?,
-		to_seq: from.varint()?,
-		kind: from.number("kind")?,
-		bytes: from.varint()?,
-		percent: from.number("percent")?,
-	})
-}
-
-fn counter(from: &mut Cursor<'_>) -> Result<Counter, Reason> {
+pub(crate) fn counter(from: &mut Cursor<'_>) -> Result<Counter, Reason> {
 	Ok(Counter {
 		op: from.number("op")?,
 		object: from.number("object")?,
@@ -262,19 +169,7 @@ fn order(from: &mut Cursor<'_>) -> Result<Order, Reason> {
 	Ok(Order { located, first_offset, first_end, second_offset, last_offset, last_end, distance })
 }
 
-fn tally(from: &mut Cursor<'_>) -> Result<Tally, Reason> {
-	Ok(Tally {
-		op: from.number("op")?,
-		object: from.number("object")?,
-		enclosing: from.number("op")?,
-		what: from.number("what")?,
-		value: from.zigzag()?,
-		calls: from.varint()?,
-		bound: from.varint()?,
-	})
-}
-
-fn heat(from: &mut Cursor<'_>) -> Result<Heat, Reason> {
+pub(crate) fn heat(from: &mut Cursor<'_>) -> Result<Heat, Reason> {
 	let (op, shift, first) = (from.number("op")?, from.number("shift")?, from.varint()?);
 	if shift > 63 {
 		return Err(Reason::TooLarge("shift"));
@@ -287,25 +182,7 @@ fn heat(from: &mut Cursor<'_>) -> Result<Heat, Reason> {
 	Ok(Heat { op, shift, first, bins })
 }
 
-fn process<'a>(from: &mut Cursor<'a>) -> Result<ProcessRecord<'a>, Reason> {
-	Ok(ProcessRecord {
-		parent_pid: from.number("pid")?,
-		host: from.text()?,
-		boot_id: from.text()?,
-		executable: from.text()?,
-		command: from.text()?,
-		cwd: from.text()?,
-		run: from.text()?,
-		ticks_per_second: from.varint()?,
-		start: from.varint()?,
-		rank: from.number("rank")?,
-		ranks: from.number("ranks")?,
-		allowed: if from.is_empty() { b"" } else { from.text()? },
-		quota: if from.is_empty() { 0 } else { from.number("quota")? },
-	})
-}
-
-fn open(from: &mut Cursor<'_>) -> Result<Vec<OpenCall>, Reason> {
+pub(crate) fn open(from: &mut Cursor<'_>) -> Result<Vec<OpenCall>, Reason> {
 	let count = from.count("open calls")?;
 	if count > MAX_DEPTH + 1 {
 		return Err(Reason::TooLarge("open calls"));
@@ -325,22 +202,7 @@ fn open(from: &mut Cursor<'_>) -> Result<Vec<OpenCall>, Reason> {
 		.collect()
 }
 
-fn unfinished(from: &mut Cursor<'_>) -> Result<Unfinished, Reason> {
-	Ok(Unfinished {
-		reason: from.number("reason")?,
-		seq: from.varint()?,
-		op: from.number("op")?,
-		depth: from.number("depth")?,
-		object: from.number("object")?,
-		site: from.number("site")?,
-		began: from.varint()?,
-		ended: from.varint()?,
-		size: from.zigzag()?,
-		offset: from.zigzag()?,
-	})
-}
-
-fn group(from: &mut Cursor<'_>) -> Result<Group, Reason> {
+pub(crate) fn group(from: &mut Cursor<'_>) -> Result<Group, Reason> {
 	let object = from.number("object")?;
 	let hash = from.u64()?;
 	let (size, ordinal, own) =
@@ -350,33 +212,7 @@ fn group(from: &mut Cursor<'_>) -> Result<Group, Reason> {
 	Ok(Group { object, hash, size, ordinal, own, members })
 }
 
-fn series<'a>(from: &mut Cursor<'a>) -> Result<Series<'a>, Reason> {
-	Ok(Series {
-		series: from.number("series")?,
-		instance: from.u64()?,
-		pid: from.number("pid")?,
-		what: from.text()?,
-		device: from.text()?,
-		unit: from.text()?,
-	})
-}
-
-fn kernel(from: &mut Cursor<'_>) -> Result<KernelEvent, Reason> {
-	Ok(KernelEvent {
-		kind: from.number("kind")?,
-		pid: from.number("pid")?,
-		tid: from.number("tid")?,
-		device: from.number("device")?,
-		began: from.varint()?,
-		ended: from.varint()?,
-		inode: from.varint()?,
-		at: from.varint()?,
-		bytes: from.varint()?,
-		queued: from.varint()?,
-	})
-}
-
-fn samples(from: &mut Cursor<'_>) -> Result<Samples, Reason> {
+pub(crate) fn samples(from: &mut Cursor<'_>) -> Result<Samples, Reason> {
 	let time = from.varint()?;
 	let count = from.count("samples")?;
 	let mut series = 0u32;

@@ -2,58 +2,41 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::format::{op_flag, unfinished_reason};
+use crate::bytes::{put_text, put_varint, put_zigzag};
 
-#[derive(Debug, Clone, PartialEq)]
-pub enum Record<'a> {
-	Op(OpRecord<'a>),
-	Object(Object<'a>),
-	Site(Site<'a>),
-	Module(Module<'a>),
-	Selection(Selection),
-	Link(Link),
-	Mark(Mark<'a>),
-	Hint(Hint<'a>),
-	Counter(Counter),
-	Process(ProcessRecord<'a>),
-	Open(Vec<OpenCall>),
-	Unfinished(Unfinished),
-	Rank(Rank<'a>),
-	Text(Text<'a>),
-	Group(Group),
-	Inside(Inside),
-	Series(Series<'a>),
-	Samples(Samples),
-	Kernel(KernelEvent),
-	Tally(Tally),
-	Heat(Heat),
-	Datatype(Datatype<'a>),
-	/// Of a later version.
-	Unknown(u8),
-}
+/// A record that is numbers and texts in a row: `plain.rs` is made from the catalog.
+pub trait Plain {
+	const TYPE: u8;
+	const NAME: &'static str;
 
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct OpRecord<'a> {
-	pub op: u32,
-	pub layer: &'a [u8],
-	pub name: &'a [u8],
-	pub kind: &'a [u8],
-	/// Comma-separated.
-	pub fields: &'a [u8],
-	pub flags: u64,
-}
+	/// Its parts in order, with their names.
+	fn each_part(&self, see: impl FnMut(&'static str, Part<'_>));
 
-impl OpRecord<'_> {
-	/// The field that says how many pieces of memory a call moves.
-	pub fn pieces(&self) -> Option<usize> {
-		((self.flags >> op_flag::PIECES_SHIFT & op_flag::PIECES_MASK) as usize).checked_sub(1)
+	/// The same, and what the record is called.
+	fn named(&self, see: impl FnMut(&'static str, Part<'_>)) -> Option<&'static str> {
+		self.each_part(see);
+		Some(Self::NAME)
 	}
+}
 
-	pub fn field_count(&self) -> usize {
-		if self.fields.is_empty() {
-			return 0;
+/// A part of a plain record, as it is written.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Part<'a> {
+	Number(u64),
+	Signed(i64),
+	/// Eight bytes: a hash, or who a process or stream is.
+	Bytes(u64),
+	Text(&'a [u8]),
+}
+
+impl Part<'_> {
+	pub fn put(self, out: &mut Vec<u8>) {
+		match self {
+			Part::Number(value) => put_varint(out, value),
+			Part::Signed(value) => put_zigzag(out, value),
+			Part::Bytes(value) => out.extend(value.to_le_bytes()),
+			Part::Text(value) => put_text(out, value),
 		}
-		1 + self.fields.iter().filter(|&&byte| byte == b',').count()
 	}
 }
 
@@ -67,28 +50,6 @@ pub struct Object<'a> {
 	pub name: &'a [u8],
 	/// By class, in the order of the format; signed ones as their 64 bits.
 	pub numbers: Vec<u64>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Site<'a> {
-	pub site: u32,
-	pub module: u32,
-	pub offset: u64,
-	pub entry: &'a [u8],
-	/// Of the script that the call was made by; empty: of none.
-	pub source: &'a [u8],
-	pub line: u32,
-	pub function: &'a [u8],
-	/// The site that the function around it was called from; 0: unknown.
-	pub caller: u32,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Module<'a> {
-	pub module: u32,
-	pub base: u64,
-	pub build_id: &'a [u8],
-	pub path: &'a [u8],
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -120,40 +81,6 @@ pub struct Repeated {
 	pub bytes: u64,
 	/// Count and stride, outermost first.
 	pub levels: Vec<(u64, u64)>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Link {
-	pub seq: u64,
-	pub to_stream: u64,
-	pub to_seq: u64,
-	pub kind: u32,
-	pub bytes: u64,
-	pub percent: u32,
-}
-
-/// Calls from this one on are directly inside a counted call.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Inside {
-	pub seq: u64,
-	/// Of the counted call, plus 1; 0: of none.
-	pub op: u32,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Mark<'a> {
-	pub ticks: u64,
-	pub kind: &'a [u8],
-	pub detail: &'a [u8],
-	pub value: u64,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Hint<'a> {
-	pub object: u32,
-	pub source: u32,
-	pub key: &'a [u8],
-	pub value: &'a [u8],
 }
 
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -281,20 +208,6 @@ pub struct Order {
 	pub distance: i64,
 }
 
-/// How often a value occurred.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Tally {
-	pub op: u32,
-	pub object: u32,
-	/// Op + 1; 0: none.
-	pub enclosing: u32,
-	/// A number of [`crate::tallied`]. Of `DROPPED`, `bound` is the most occurrences that a value may have had.
-	pub what: u32,
-	pub value: i64,
-	pub calls: u64,
-	pub bound: u64,
-}
-
 /// What was counted by time: bins of `1 << shift` ticks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Heat {
@@ -313,44 +226,6 @@ pub struct HeatBin {
 	pub ticks: u64,
 }
 
-/// The name of a datatype, or of a function, that a tally counts.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Datatype<'a> {
-	pub number: u32,
-	pub name: &'a [u8],
-}
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ProcessRecord<'a> {
-	pub parent_pid: u32,
-	pub host: &'a [u8],
-	pub boot_id: &'a [u8],
-	pub executable: &'a [u8],
-	/// NUL between the words.
-	pub command: &'a [u8],
-	pub cwd: &'a [u8],
-	pub run: &'a [u8],
-	pub ticks_per_second: u64,
-	pub start: u64,
-	/// Rank + 1; 0: unknown.
-	pub rank: u32,
-	pub ranks: u32,
-	/// A bit for each processor that its main thread may run on, lowest first; empty: unknown.
-	pub allowed: &'a [u8],
-	/// So many processors its cgroups give it, rounded up; 0: no limit.
-	pub quota: u32,
-}
-
-impl ProcessRecord<'_> {
-	/// Numbers of the processors that it may run on.
-	pub fn processors(&self) -> impl Iterator<Item = usize> {
-		let bits = (0..).zip(self.allowed);
-		bits.flat_map(|(i, byte)| {
-			(0..8).filter(move |bit| byte >> bit & 1 != 0).map(move |bit| i * 8 + bit)
-		})
-	}
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct OpenCall {
 	pub seq: u64,
@@ -363,56 +238,6 @@ pub struct OpenCall {
 	pub offset: i64,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Unfinished {
-	/// A number of [`crate::unfinished_reason`].
-	pub reason: u32,
-	pub seq: u64,
-	/// Op + 1; 0: unknown.
-	pub op: u32,
-	pub depth: u32,
-	pub object: u32,
-	pub site: u32,
-	pub began: u64,
-	pub ended: u64,
-	pub size: i64,
-	pub offset: i64,
-}
-
-impl Unfinished {
-	/// What is left of the calls of a thread whose process was killed, innermost first. They lasted at least to
-	/// `last_tick`, the last one known of the thread.
-	pub fn at_end(open: &[OpenCall], last_tick: u64) -> impl Iterator<Item = Unfinished> {
-		let ended = open.iter().map(|call| call.began).fold(last_tick, u64::max);
-		open.iter().enumerate().rev().map(move |(depth, call)| Unfinished {
-			reason: unfinished_reason::OPEN_AT_END,
-			seq: call.seq,
-			op: call.op,
-			depth: depth as u32,
-			object: call.object,
-			site: call.site,
-			began: call.began,
-			ended,
-			size: call.size,
-			offset: call.offset,
-		})
-	}
-}
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Rank<'a> {
-	pub rank: u32,
-	pub ranks: u32,
-	pub mpi: &'a [u8],
-}
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Text<'a> {
-	pub seq: u64,
-	pub name: &'a [u8],
-	pub value: &'a [u8],
-}
-
 #[derive(Debug, Clone, PartialEq)]
 pub struct Group {
 	pub object: u32,
@@ -423,44 +248,10 @@ pub struct Group {
 	pub members: Vec<u32>,
 }
 
-/// What an agent takes samples of: one number of its node, or of a process there.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Series<'a> {
-	pub series: u32,
-	/// The process image; 0: the node.
-	pub instance: u64,
-	pub pid: u32,
-	pub what: &'a [u8],
-	/// Empty: there is none.
-	pub device: &'a [u8],
-	pub unit: &'a [u8],
-}
-
 #[derive(Debug, Clone, PartialEq)]
 pub struct Samples {
 	/// CLOCK_MONOTONIC, ns.
 	pub time: u64,
 	/// Value of each series, series ascending.
 	pub values: Vec<(u32, i64)>,
-}
-
-/// What the kernel did for a thread, or by itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct KernelEvent {
-	/// A number of [`crate::kernel_kind`].
-	pub kind: u32,
-	/// 0: of no process of the run.
-	pub pid: u32,
-	pub tid: u32,
-	/// `major << 20 | minor`; 0: none.
-	pub device: u32,
-	/// CLOCK_MONOTONIC, ns.
-	pub began: u64,
-	pub ended: u64,
-	pub inode: u64,
-	/// Bytes in the file or on the disk; a transaction's number.
-	pub at: u64,
-	pub bytes: u64,
-	/// Of a request, ns before the device had it.
-	pub queued: u64,
 }

@@ -4,8 +4,9 @@ use crate::bytes::{u32_at, u64_at};
 use crate::chunk::{self, Chunk, Unsealed};
 use crate::error::Reason;
 use crate::format::tallied;
+use crate::plain::Tally;
 use crate::record::{
-	BINS, Counter, CounterData, FileData, Heat, HeatBin, OpenCall, Order, PatternCounts, Tally,
+	BINS, Counter, CounterData, FileData, Heat, HeatBin, OpenCall, Order, PatternCounts,
 };
 use crate::{MAX_DEPTH, NO_SEQ, Skip};
 

@@ -6,8 +6,7 @@ use crate::bytes::Cursor;
 use crate::chunk::{Chunk, Header};
 use crate::error::{Damage, Reason};
 use crate::format::unfinished_reason;
-use crate::parse::parse;
-use crate::record::{Record, Unfinished};
+use crate::plain::{Record, Unfinished, parse};
 use crate::{MAX_DEPTH, MAX_FIELDS};
 
 const SLOTS: usize = 128;

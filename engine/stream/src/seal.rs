@@ -1,31 +1,15 @@
 //! What the engine itself writes into streams: what `recover` adds to a dead process's chunks, an agent's samples, and
 //! the calls of another tool's log. Calls of a program that Fathom records are encoded in C only.
 
+use crate::bytes::{put_text, put_varint, put_zigzag};
 use crate::chunk::{CRC_AT, Chunk, Clock, HEADER, Header, checksum};
 use crate::format::{chunk_flag, counter_detail, record_type};
+use crate::plain::Mark;
 use crate::record::{
-	BINS, Counter, CounterData, Datatype, FileData, Heat, Hint, Inside, KernelEvent, Link, Object,
-	OpRecord, Order, ProcessRecord, SIZES_KNOWN, Samples, Series, SomeCounts, Tally, Text,
-	Unfinished,
+	BINS, Counter, CounterData, FileData, Heat, Object, Order, Plain, SIZES_KNOWN, Samples,
+	SomeCounts,
 };
 use crate::rows::Call;
-
-pub fn put_varint(out: &mut Vec<u8>, mut value: u64) {
-	while value >= 0x80 {
-		out.push(value as u8 | 0x80);
-		value >>= 7;
-	}
-	out.push(value as u8);
-}
-
-pub fn put_zigzag(out: &mut Vec<u8>, value: i64) {
-	put_varint(out, (value << 1 ^ value >> 63) as u64);
-}
-
-pub fn put_text(out: &mut Vec<u8>, text: &[u8]) {
-	put_varint(out, text.len() as u64);
-	out.extend_from_slice(text);
-}
 
 /// A chunk that records can be added to, and that is sealed at the end.
 pub struct ChunkWriter {
@@ -57,6 +41,17 @@ impl ChunkWriter {
 		put_text(&mut self.bytes, payload);
 	}
 
+	/// A link must come before the row of its call.
+	pub fn plain<R: Plain>(&mut self, record: &R) {
+		let mut payload = Vec::new();
+		record.each_part(|_, part| part.put(&mut payload));
+		self.record(R::TYPE, &payload);
+	}
+
+	pub fn mark(&mut self, ticks: u64, kind: &[u8], detail: &[u8], value: u64) {
+		self.plain(&Mark { ticks, kind, detail, value });
+	}
+
 	pub fn counter(&mut self, c: &Counter) {
 		let mut payload = Vec::new();
 		for number in [u64::from(c.op), u64::from(c.object), u64::from(c.enclosing)] {
@@ -69,24 +64,6 @@ impl ChunkWriter {
 			put_data(&mut payload, data);
 		}
 		self.record(record_type::COUNTER, &payload);
-	}
-
-	pub fn tally(&mut self, t: &Tally) {
-		let mut payload = Vec::new();
-		for number in [t.op, t.object, t.enclosing, t.what] {
-			put_varint(&mut payload, u64::from(number));
-		}
-		put_zigzag(&mut payload, t.value);
-		put_varint(&mut payload, t.calls);
-		put_varint(&mut payload, t.bound);
-		self.record(record_type::TALLY, &payload);
-	}
-
-	pub fn datatype(&mut self, datatype: &Datatype<'_>) {
-		let mut payload = Vec::new();
-		put_varint(&mut payload, u64::from(datatype.number));
-		put_text(&mut payload, datatype.name);
-		self.record(record_type::DATATYPE, &payload);
 	}
 
 	pub fn heat(&mut self, heat: &Heat) {
@@ -103,66 +80,6 @@ impl ChunkWriter {
 		self.record(record_type::HEAT, &payload);
 	}
 
-	pub fn unfinished(&mut self, row: &Unfinished) {
-		let mut payload = Vec::new();
-		put_varint(&mut payload, u64::from(row.reason));
-		put_varint(&mut payload, row.seq);
-		for number in [row.op, row.depth, row.object, row.site] {
-			put_varint(&mut payload, u64::from(number));
-		}
-		put_varint(&mut payload, row.began);
-		put_varint(&mut payload, row.ended);
-		put_zigzag(&mut payload, row.size);
-		put_zigzag(&mut payload, row.offset);
-		self.record(record_type::UNFINISHED, &payload);
-	}
-
-	pub fn series(&mut self, series: &Series<'_>) {
-		let mut payload = Vec::new();
-		put_varint(&mut payload, u64::from(series.series));
-		payload.extend(series.instance.to_le_bytes());
-		put_varint(&mut payload, u64::from(series.pid));
-		for text in [series.what, series.device, series.unit] {
-			put_text(&mut payload, text);
-		}
-		self.record(record_type::SERIES, &payload);
-	}
-
-	pub fn mark(&mut self, ticks: u64, kind: &[u8], detail: &[u8], value: u64) {
-		let mut payload = Vec::new();
-		put_varint(&mut payload, ticks);
-		put_text(&mut payload, kind);
-		put_text(&mut payload, detail);
-		put_varint(&mut payload, value);
-		self.record(record_type::MARK, &payload);
-	}
-
-	pub fn process(&mut self, process: &ProcessRecord<'_>) {
-		let mut payload = Vec::new();
-		put_varint(&mut payload, u64::from(process.parent_pid));
-		let texts = [process.host, process.boot_id, process.executable, process.command];
-		for text in texts.into_iter().chain([process.cwd, process.run]) {
-			put_text(&mut payload, text);
-		}
-		put_varint(&mut payload, process.ticks_per_second);
-		put_varint(&mut payload, process.start);
-		put_varint(&mut payload, u64::from(process.rank));
-		put_varint(&mut payload, u64::from(process.ranks));
-		put_text(&mut payload, process.allowed);
-		put_varint(&mut payload, u64::from(process.quota));
-		self.record(record_type::PROCESS, &payload);
-	}
-
-	pub fn op(&mut self, op: &OpRecord<'_>) {
-		let mut payload = Vec::new();
-		put_varint(&mut payload, u64::from(op.op));
-		for text in [op.layer, op.name, op.kind, op.fields] {
-			put_text(&mut payload, text);
-		}
-		put_varint(&mut payload, op.flags);
-		self.record(record_type::OP, &payload);
-	}
-
 	/// Of a class whose numbers are all unsigned or small.
 	pub fn object(&mut self, object: &Object<'_>) {
 		let mut payload = Vec::new();
@@ -173,41 +90,6 @@ impl ChunkWriter {
 		put_text(&mut payload, object.name);
 		object.numbers.iter().for_each(|&number| put_varint(&mut payload, number));
 		self.record(record_type::OBJECT, &payload);
-	}
-
-	pub fn hint(&mut self, hint: &Hint<'_>) {
-		let mut payload = Vec::new();
-		put_varint(&mut payload, u64::from(hint.object));
-		put_varint(&mut payload, u64::from(hint.source));
-		put_text(&mut payload, hint.key);
-		put_text(&mut payload, hint.value);
-		self.record(record_type::HINT, &payload);
-	}
-
-	pub fn inside(&mut self, inside: &Inside) {
-		let mut payload = Vec::new();
-		put_varint(&mut payload, inside.seq);
-		put_varint(&mut payload, u64::from(inside.op));
-		self.record(record_type::INSIDE, &payload);
-	}
-
-	pub fn text(&mut self, text: &Text<'_>) {
-		let mut payload = Vec::new();
-		put_varint(&mut payload, text.seq);
-		put_text(&mut payload, text.name);
-		put_text(&mut payload, text.value);
-		self.record(record_type::TEXT, &payload);
-	}
-
-	/// Must come before the row of its call.
-	pub fn link(&mut self, link: &Link) {
-		let mut payload = Vec::new();
-		put_varint(&mut payload, link.seq);
-		payload.extend(link.to_stream.to_le_bytes());
-		for number in [link.to_seq, u64::from(link.kind), link.bytes, u64::from(link.percent)] {
-			put_varint(&mut payload, number);
-		}
-		self.record(record_type::LINK, &payload);
 	}
 
 	/// A call whose op was named in this chunk, after those inside it; `before` is when the one before it ended. Nothing is
@@ -242,17 +124,6 @@ impl ChunkWriter {
 			before = series;
 		}
 		self.record(record_type::SAMPLES, &payload);
-	}
-
-	pub fn kernel(&mut self, event: &KernelEvent) {
-		let mut payload = Vec::new();
-		for number in [event.kind, event.pid, event.tid, event.device] {
-			put_varint(&mut payload, u64::from(number));
-		}
-		for number in [event.began, event.ended, event.inode, event.at, event.bytes, event.queued] {
-			put_varint(&mut payload, number);
-		}
-		self.record(record_type::KERNEL, &payload);
 	}
 
 	/// When the chunk is sealed, where its header did not know it yet.

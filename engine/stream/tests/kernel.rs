@@ -14,7 +14,7 @@ proptest! {
 	#[test]
 	fn what_was_written_comes_back(events in prop::collection::vec(event(), 0..50)) {
 		let mut writer = ChunkWriter::new(&Header { clock: 1, ..Header::default() });
-		events.iter().for_each(|event| writer.kernel(event));
+		events.iter().for_each(|event| writer.plain(event));
 		let file = writer.seal(0);
 		let mut back = Vec::new();
 		let mut decoder = Decoder::new();

@@ -30,7 +30,7 @@ fn what_was_written_comes_back() {
 		for use_seal in [None, known(0, 9, Some(0))] {
 			let written = Header { use_begin, use_seal, ..Header::default() };
 			let mut chunk = ChunkWriter::new(&written);
-			chunk.process(&record(&[0b0001_0011, 0, 1], 3));
+			chunk.plain(&record(&[0b0001_0011, 0, 1], 3));
 			let bytes = chunk.seal(0);
 			let chunk = sealed_chunk(&bytes).unwrap();
 			assert_eq!((chunk.header.use_begin, chunk.header.use_seal), (use_begin, use_seal));

@@ -33,7 +33,7 @@ fn file(names: &[Named], rounds: &[Samples]) -> Vec<u8> {
 		let header = Header { number: number as u64, clock: 1, ..Header::default() };
 		let mut chunk = ChunkWriter::new(&header);
 		if number == 0 {
-			names.iter().enumerate().for_each(|(i, named)| chunk.series(&series(i, named)));
+			names.iter().enumerate().for_each(|(i, named)| chunk.plain(&series(i, named)));
 		}
 		chunk.samples(round);
 		file.extend(chunk.seal(0));

@@ -6,11 +6,12 @@ use fathom_pack::Resolved;
 use fathom_stream::OpenCall;
 use serde_json::{Value, json};
 
+use crate::error::WatchError;
 use crate::image::{Image, Open, State};
 use crate::missed::Missed;
 use crate::names::{Book, OpName};
 use crate::sums::{Key, OPEN, Sum, Sums};
-use crate::watch::{Look, Watch};
+use crate::watch::Watch;
 
 /// Calls that are alike, in the run's numbers.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -55,8 +56,24 @@ impl Total {
 
 pub type Row = (RowKey, Total);
 
+/// What a look gives.
+pub struct Look {
+	pub rows: Vec<Row>,
+	/// By index in [`Watch::images`].
+	pub open: Vec<(usize, Open)>,
+}
+
+impl Watch {
+	/// Takes all that is new. `last`: the run is over.
+	pub fn look(&mut self, last: bool) -> Result<Look, WatchError> {
+		let open = self.read(last)?;
+		let rows = rows(self, &open);
+		Ok(Look { rows, open })
+	}
+}
+
 /// What was counted since the last look, with names; the places of the calls in flight get theirs too.
-pub fn rows(watch: &mut Watch, open: &[(usize, Open)]) -> Vec<Row> {
+fn rows(watch: &mut Watch, open: &[(usize, Open)]) -> Vec<Row> {
 	for (index, open) in open {
 		if let (Some(image), Some(call)) = (watch.images.get_mut(*index), open.calls.first()) {
 			image.names.site(call.site, &mut watch.book);

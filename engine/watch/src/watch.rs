@@ -15,7 +15,6 @@ use crate::error::WatchError;
 use crate::image::{Image, Open, Shared, State};
 use crate::missed::Missed;
 use crate::names::Book;
-use crate::report::{self, Row};
 
 pub struct Watch {
 	run: PathBuf,
@@ -34,13 +33,6 @@ pub struct Watch {
 	pub missed: Missed,
 	/// Since when nothing of the run was seen here.
 	silent: Option<Instant>,
-}
-
-/// What a look gives.
-pub struct Look {
-	pub rows: Vec<Row>,
-	/// By index in [`Watch::images`].
-	pub open: Vec<(usize, Open)>,
 }
 
 /// For so long a run may have no process here and not be over: launchers start one after another.
@@ -95,14 +87,7 @@ impl Watch {
 		Watch { streams, ..self }
 	}
 
-	/// Takes all that is new. `last`: the run is over.
-	pub fn look(&mut self, last: bool) -> Result<Look, WatchError> {
-		let open = self.read(last)?;
-		let rows = report::rows(self, &open);
-		Ok(Look { rows, open })
-	}
-
-	/// The same without names: the calls in flight, by index in [`Watch::images`].
+	/// Takes all that is new, without names. `last`: the run is over. The calls in flight, by index in [`Watch::images`].
 	pub fn read(&mut self, last: bool) -> Result<Vec<(usize, Open)>, WatchError> {
 		self.find_rings()?;
 		self.find_files()?;

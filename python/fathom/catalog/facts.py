@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from . import columns, launchers, layers, libraries, stores, stream
+from . import columns, launchers, layers, libraries, records, stores, stream
 from .markdown import marked
 
 
@@ -25,6 +25,7 @@ FILES: Mapping[str, Callable[[str], str]] = {
     "runtime/edges/packages.h": _whole(libraries.c_header),
     "runtime/core/stream_format.h": _whole(stream.c_header),
     "engine/stream/src/format.rs": _whole(stream.rust),
+    "engine/stream/src/plain.rs": _whole(records.rust),
     "engine/pack/src/libraries.rs": _whole(libraries.rust),
     "engine/pack/src/schema.rs": _whole(columns.rust),
     "python/fathom/run/columns.py": _whole(columns.python),

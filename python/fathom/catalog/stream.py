@@ -140,7 +140,12 @@ def record_table() -> str:
     return table_text(
         ("type", "name", "payload", "meaning"),
         (
-            (row["number"], row["name"], f"`{row['payload']}`", row.get("means", ""))
+            (
+                row["number"],
+                row["name"],
+                f"`{row.get('fields') or row['payload']}`",
+                row.get("means", ""),
+            )
             for row in rows("record")
         ),
     )
