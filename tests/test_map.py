@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections import Counter
+from collections.abc import Mapping
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
 
+import grimp
+import pytest
 from harness import paths
 
 MAP = (paths.ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
@@ -54,3 +60,66 @@ def test_what_it_names_is_there() -> None:
     places = (paths.ROOT, paths.ROOT / "python/fathom", paths.ROOT / "catalog")
     assert len(files) > 40
     assert [name for name in files if not any([*place.glob(name)] for place in places)] == []
+
+
+RUST = sorted(paths.ROOT.glob("engine/*/src"))
+
+
+def uses(source: Path) -> dict[str, set[str]]:
+    """Module -> modules of its crate that it uses, tests aside."""
+    texts = {}
+    for file in source.rglob("*.rs"):
+        name = "::".join(file.relative_to(source).with_suffix("").parts).removesuffix("::mod")
+        texts[name] = re.sub(r"//.*|#\[cfg\(test\)\]\nmod [^;]*\Z", "", file.read_text("utf-8"))
+    found: dict[str, set[str]] = {}
+    for name, text in texts.items():
+        above = name.rpartition("::")[0]
+        named = re.findall(r"\bcrate::([\w:]+)", text)
+        named += [f"{above}::{one}".lstrip(":") for one in re.findall(r"\bsuper::(\w+)", text)]
+        found[name] = {known for one in named if (known := longest(one, texts))} - {name}
+    return found
+
+
+def longest(path: str, modules: Mapping[str, str]) -> str:
+    """The module in which a path lies."""
+    while path and path not in modules:
+        path = path.rpartition("::")[0]
+    return path
+
+
+def circle(graph: Mapping[str, set[str]]) -> list[str]:
+    """Modules that use one another; none: everything goes one way."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def methods_of(source: Path, module: str) -> set[str]:
+    """Types that a module gives methods to."""
+    file = source / f"{module.replace('::', '/')}.rs"
+    text = (file if file.is_file() else file.with_suffix("") / "mod.rs").read_text("utf-8")
+    return set(re.findall(r"^impl(?:<.*?>)? (\w+)(?:<.*>)? \{", text, re.MULTILINE))
+
+
+@pytest.mark.parametrize("source", RUST, ids=[source.parent.name for source in RUST])
+def test_files_of_rust_use_one_another_one_way(source: Path) -> None:
+    """Only the methods of one type may lie in files that know one another."""
+    graph = uses(source)
+    while around := circle(graph):
+        counts = Counter(name for module in set(around) for name in methods_of(source, module))
+        (name, count), *_ = counts.most_common(1) or [("", 0)]
+        assert count > 1, around
+        whole = {module for module in graph if name in methods_of(source, module)}
+        graph = {module: used - whole for module, used in graph.items() if module not in whole}
+
+
+def test_files_of_python_use_one_another_one_way() -> None:
+    """What `import fathom` gives aside, which is loaded when it is asked for."""
+    graph = grimp.build_graph("fathom", cache_dir=None, exclude_type_checking_imports=True)
+    used = {
+        name: graph.find_modules_directly_imported_by(name) - {"fathom"} for name in graph.modules
+    }
+    assert len(used) > 400
+    assert circle(used) == []

@@ -16,7 +16,7 @@ import pytest
 from fathom.__main__ import main
 from fathom.errors import FathomError, UsageError
 from fathom.tune.search.space import Dimension, Space
-from fathom.tune.settings import settings
+from fathom.tune.settings import toml
 from fathom.tune.settings.settings import catalog
 from fathom.tune.store import exchange, look
 from fathom.tune.store.base import Base, default_place
@@ -461,7 +461,7 @@ def test_groups_of_files_have_settings_of_their_own() -> None:
     )
     three = Match(group("c.h5"), "train", None, None, None, (), ())
     text = Lookup((one, two, three)).text
-    read = settings.read_text("x", text)
+    read = toml.read("x", text)
     assert [(rule.files, [s.text for s in rule.settings]) for rule in read.rules] == [
         (("*/a.*.h5",), ["*:*", "4"]), (('*/b"\U0001f600.h5',), ["1"]),
     ]  # fmt: skip

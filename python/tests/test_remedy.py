@@ -16,7 +16,8 @@ from fathom.tune.search.prediction import Prediction
 from fathom.tune.search.space import Dimension, Space
 from fathom.tune.search.verdict import result
 from fathom.tune.settings.prove import Verdict
-from fathom.tune.settings.settings import catalog, read_text
+from fathom.tune.settings.settings import catalog
+from fathom.tune.settings.toml import read as read_text
 from test_tune import COST, options, play
 
 FIGURES = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fathom.codegen.hints import header
+from fathom.codegen.hints import file
 from harness import generated, needs
 
 HEAD = "#begin_options\nname: forms;\nprocesses: 4;\n{options}#end_options\n"
@@ -181,7 +181,7 @@ WANTED = {"cells": [22, -22, 7], "ranks": [8], "part": [3], "time": [0.75], "hal
 def test_attributes_are_worked_out(library: str, language: str, mpi: str, tmp_path: Path) -> None:
     """Sums over ranks, and what the program gives as an argument."""
     path = checked(VALUES, "", library, language, mpi, tmp_path)
-    file_header = header.read(path)
+    file_header = file.read(path)
     assert {a.name: list(a.values) for a in file_header.attributes} == WANTED
     types = {a.name: a.type for a in file_header.attributes}
     assert (types["cells"], types["ranks"], types["half"]) == ("int32", "int64", "float32")

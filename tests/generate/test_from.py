@@ -10,7 +10,7 @@ import h5py
 import netCDF4
 import numpy as np
 import pytest
-from fathom.codegen.hints import classic, header
+from fathom.codegen.hints import classic, file
 from fathom.errors import RunError
 from harness import generated, needs, paths
 from hypothesis import given, settings
@@ -237,7 +237,7 @@ def test_a_damaged_header_is_said(
         torn[data.draw(st.integers(4, len(torn) - 1))] = data.draw(st.integers(0, 255))
     path.write_bytes(torn)
     try:
-        header.sketch(path, "pnetcdf").text()
+        file.sketch(path, "pnetcdf").text()
     except RunError as error:
         assert str(path) in str(error)
 

@@ -11,7 +11,7 @@ import pytest
 from fathom.run.control import Node
 from fathom.run.rings import own_rings
 from fathom.run.store import open_run
-from fathom.tune.settings import settings
+from fathom.tune.settings import file as settings_file
 from harness import paths
 from harness.steps import RANKS, SIZE, Steps
 
@@ -97,7 +97,7 @@ def test_a_file_that_is_open_takes_hints_where_the_catalog_says(
     text, writes, writers = TAKEN[mpi]
     run, file = steps(mpi, 3, "--tunable", how=how), tmp_path / "s.toml"
     file.write_text(text)
-    knob = settings.read(file).rules[0].settings[0].knob
+    knob = settings_file.read(file).rules[0].settings[0].knob
     taken = f"MPI_File_{how}" in knob.later.get(mpi, "")
     run.step(0)
     done = fathom("tune", "--live", run.at, file)

@@ -18,7 +18,8 @@ from fathom.run.store import open_run
 from fathom.tune.search.ledger import Ledger, Outcome, Step
 from fathom.tune.search.objective import measure
 from fathom.tune.search.space import Dimension, Space
-from fathom.tune.settings import settings
+from fathom.tune.settings import file as settings_file
+from fathom.tune.settings import toml
 from fathom.tune.store.base import Base
 from fathom.tune.store.entry import Entry, Given, Tuned
 from fathom.tune.store.fingerprint import machine_of, ranks_of, stack_of
@@ -132,7 +133,7 @@ def test_flash_is_nearest_to_vpic(place: Path) -> None:
     assert advice.matches[0].group.shape.key == "hdf5 write collective 8 (GEN_BLOCK,*,*,*)"
     for match in advice.matches:
         assert (match.verdict, match.entry and match.entry.name) == ("similar", "vpic")
-    rules = settings.read_text("found", advice.text).rules
+    rules = toml.read("found", advice.text).rules
     assert [rule.files for rule in rules] == [("*/flash_chk_*.h5",), ("*/flash_plt_cnt_*.h5",)]
 
 
@@ -212,7 +213,7 @@ def test_a_search_is_added_with_settings_of_each_group(place: Path, tmp_path: Pa
     again = recorded(place, "flash_hdf5", 4, "-b 4 -f cp")
     done = stored("look", again, "--store", mine, "-o", tmp_path / "best.toml")
     assert done.stdout.count(": exact") == 2 and done.stdout.count("; there 3x") == 2
-    read = settings.read(tmp_path / "best.toml")
+    read = settings_file.read(tmp_path / "best.toml")
     assert [(rule.files[0], len(rule.settings)) for rule in read.rules] == [
         ("*/flash_chk_*.h5", 1), ("*/flash_plt_cnt_*.h5", 2),
     ]  # fmt: skip

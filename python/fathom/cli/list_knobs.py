@@ -19,7 +19,7 @@ from pathlib import Path
 from fathom.catalog.knobs import Knob
 from fathom.cli.arguments import of_list
 from fathom.errors import UsageError, unknown
-from fathom.tune.settings import compiled, layouts, settings, toml, xml
+from fathom.tune.settings import compiled, file, layouts, settings, toml, xml
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,19 +43,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Prints rows, proves them, or turns settings into other forms."""
     if arguments.apply:
-        read = settings.read(arguments.apply)
+        read = file.read(arguments.apply)
         for line in layouts.apply(read):
             print(f"fathom: {line}", file=sys.stderr)
         sys.stdout.write(compiled.text(read))
     elif arguments.check:
-        sys.stdout.write(compiled.text(settings.read(arguments.check)))
+        sys.stdout.write(compiled.text(file.read(arguments.check)))
     elif arguments.to_xml:
-        written, left_out = xml.write(settings.read(arguments.to_xml))
+        written, left_out = xml.write(file.read(arguments.to_xml))
         sys.stdout.write(written)
         for line in left_out:
             print(f"fathom: {line}: H5Tuner has no word for it", file=sys.stderr)
     elif arguments.from_xml:
-        sys.stdout.write(toml.text(settings.read(arguments.from_xml)))
+        sys.stdout.write(toml.text(file.read(arguments.from_xml)))
     elif arguments.prove or arguments.again:
         return _proved(arguments)
     else:

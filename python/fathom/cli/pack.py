@@ -26,7 +26,8 @@ from pathlib import Path
 from fathom.cli.arguments import add_run, positive
 from fathom.errors import FathomError, UsageError
 from fathom.run import manifest, paths, rings
-from fathom.run.directory import engine, resolve, to_make
+from fathom.run.directory import resolve, to_make
+from fathom.run.engine import engine
 from fathom.run.where import FORMS
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import fathom
 from fathom.errors import UsageError
 from fathom.run import manifest
-from fathom.run.directory import engine
+from fathom.run.engine import engine
 from fathom.text import numbers
 
 FINDING = re.compile(r"finding>([0-9.]+)s")

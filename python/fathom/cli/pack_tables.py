@@ -9,7 +9,7 @@ from fathom.cache.statements import CachedStatements
 from fathom.errors import DamagedRun
 from fathom.pages import page
 from fathom.run import cluster, onefile, packing
-from fathom.run.directory import engine
+from fathom.run.engine import engine
 from fathom.run.store import Run, streams_lost
 from fathom.webapi.tiles import build as tiles
 

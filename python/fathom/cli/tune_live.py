@@ -11,6 +11,7 @@ from fathom.run import control, manifest
 from fathom.run.live import Watch, parse
 from fathom.run.rings import own_rings
 from fathom.tune.settings import compiled, settings
+from fathom.tune.settings.file import read as read_file
 from fathom.tune.settings.steering import Steering
 
 #: In place of a file: what the run began with; what its critical process speaks for.
@@ -99,7 +100,7 @@ def _of_open_files(setting: settings.Setting) -> str:
 
 def _checked(file: Path) -> settings.Settings:
     """What processes can take while they run."""
-    read = settings.read(file)
+    read = read_file(file)
     if read.launch or read.layouts:
         raise UsageError(f"{file}: a launch or a layout cannot be changed while the run is on")
     for rule in read.rules:

@@ -24,11 +24,9 @@ TUNED = (
 
 
 def _read(written: str) -> Settings:
-    from fathom.tune.settings import settings, xml  # with all knobs, which few pages need
+    from fathom.tune.settings import toml, xml  # with all knobs, which few pages need
 
-    return (xml.read if written.lstrip().startswith("<") else settings.read_text)(
-        "settings", written
-    )
+    return (xml.read if written.lstrip().startswith("<") else toml.read)("settings", written)
 
 
 def title(page: Page) -> str:

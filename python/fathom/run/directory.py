@@ -3,19 +3,17 @@ Arrow: commands that read no table start at once."""
 
 import contextlib
 import os
-import subprocess
 from os import PathLike
 from pathlib import Path
 
-from fathom.errors import DamagedRun, FathomError, NotARun, UsageError, printable
+from fathom.errors import NotARun, UsageError, printable
 from fathom.files import facts, is_folder, is_there, listed
-from fathom.run import foreign, paths
+from fathom.run import foreign
 from fathom.run.logs import run_of
 
 SUFFIX = ".fathom"
 MOST = 5  # runs that are named where one is not there
 OF_IMPORT = ["index", "streams.blocks"]  # shared files of an import of many processes
-STDERR = 2  # as a descriptor: in a notebook sys.stderr has none
 
 
 def resolve(path: str | PathLike[str]) -> Path:
@@ -150,26 +148,3 @@ def to_make(path: str | PathLike[str]) -> Path:
     if given.name in ("", ".."):
         raise UsageError(f"'{printable(given)}' is no name of a run: add one, as {given / 's3d'}")
     return given if given.suffix == SUFFIX else given.with_name(given.name + SUFFIX)
-
-
-def engine(*words: str, quiet: bool = False, text: str | None = None) -> None:
-    """Runs fathom-engine; its report goes to stderr unless `quiet`, its one line of error always. `said`: what it reads
-    on its standard input."""
-    command = [str(paths.engine()), *words]
-    try:
-        # A limit of a file's size is an error to it, as to us, and no signal.
-        report = subprocess.DEVNULL if quiet else STDERR
-        done = subprocess.run(
-            command, input=text, text=True, stdout=report, restore_signals=False, check=False
-        )
-    except OSError as error:
-        raise FathomError(f"{command[0]}: {error.strerror}") from error
-    ended(words[0], done.returncode)
-
-
-def ended(word: str, status: int) -> None:
-    """Of a fathom-engine that was called by this word. Raises DamagedRun unless all was well."""
-    if status:
-        failed = DamagedRun(f"fathom-engine {word} ended with status {status}")
-        failed.reported = status == 3
-        raise failed

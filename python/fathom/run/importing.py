@@ -10,7 +10,7 @@ from typing import IO
 
 from fathom.errors import FathomError, UsageError, install, printable
 from fathom.run import paths
-from fathom.run.directory import engine
+from fathom.run.engine import engine
 
 # What the engine says when the reader did not come to its end.
 CUT = "the lines break off"

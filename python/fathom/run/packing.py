@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from fathom.errors import FathomError, RunError
 from fathom.run import engine, paths, programs
 from fathom.run.cluster import counted
-from fathom.run.directory import ended
+from fathom.run.engine import ended
 
 if TYPE_CHECKING:
     from fathom.run.cluster import Workers

@@ -19,7 +19,8 @@ from pyarrow.parquet import ParquetFile
 from fathom.errors import DamagedRun, FathomError, UsageError, unknown
 from fathom.files import is_file, is_folder, is_there, listed
 from fathom.run import database, foreign, macros, manifest, onefile
-from fathom.run.directory import engine, find, resolve
+from fathom.run.directory import find, resolve
+from fathom.run.engine import engine
 from fathom.run.logs import tool_of
 from fathom.run.rings import are_done, own_rings, remove
 from fathom.run.scratch import Scratch

@@ -11,8 +11,8 @@ from fathom.errors import UsageError
 from fathom.forward import settings
 from fathom.run.store import open_run
 from fathom.webapi import answers as screens
+from fathom.webapi.answers.job import form_of
 from fathom.webapi.answers.session import Runs
-from fathom.webapi.answers.setup import form_of
 
 PROGRAM = """#include <mpi.h>
 #include <stdio.h>

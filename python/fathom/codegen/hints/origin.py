@@ -9,7 +9,7 @@ from fathom.analysis.distribution.choice import check_any, of_files
 from fathom.analysis.distribution.patterns import patterns
 from fathom.codegen.generate.plan import Plan
 from fathom.codegen.generate.spec import Spec
-from fathom.codegen.hints import header, run
+from fathom.codegen.hints import file, run
 from fathom.codegen.hints.sketch import Sketch
 from fathom.errors import FathomError, UsageError
 from fathom.text import numbers
@@ -41,11 +41,11 @@ class Hints:
 def read_hints(origin: str, library: str | None, glob: str | None, kind: str | None) -> Hints:
     """Hints from what this names."""
     path = Path(origin)
-    if path.is_file() and header.kind_of(path):
+    if path.is_file() and file.kind_of(path):
         if glob or kind:
             raise UsageError(f"generate: --files and --type say nothing of {origin}: it is no run")
-        of_file = "hdf5" if header.kind_of(path) == "hdf5" else "pnetcdf"
-        return Hints(header.sketch(path, library or of_file))
+        of_file = "hdf5" if file.kind_of(path) == "hdf5" else "pnetcdf"
+        return Hints(file.sketch(path, library or of_file))
     opened = fathom.open(origin)
     source = Remembered(opened)
     seen = patterns(source)

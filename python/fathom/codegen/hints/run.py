@@ -12,7 +12,7 @@ from fathom.analysis.distribution.hpf import directives
 from fathom.analysis.distribution.patterns import Pattern, Patterns
 from fathom.analysis.distribution.uses import Use
 from fathom.codegen.generate.spec import SIZES
-from fathom.codegen.hints import header
+from fathom.codegen.hints import file, header
 from fathom.codegen.hints.decomposition import Inexpressible, in_elements, statements, unrolled
 from fathom.codegen.hints.header import Maker
 from fathom.codegen.hints.sketch import Sketch, name_of
@@ -194,7 +194,7 @@ class _Arrays:
             return "int8", ("only bytes were seen: --type TYPE says of what they are",)
         if pattern.path not in self.headers:
             path = Path(pattern.path)
-            self.headers[pattern.path] = header.read(path) if header.kind_of(path) else None
+            self.headers[pattern.path] = file.read(path) if file.kind_of(path) else None
         known = self._in_header(pattern)
         if known and known.type:
             return known.type, ()

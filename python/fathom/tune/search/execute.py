@@ -25,7 +25,7 @@ from fathom.tune.search.objective import (
 )
 from fathom.tune.search.options import Options
 from fathom.tune.search.outputs import Reference
-from fathom.tune.settings.settings import read
+from fathom.tune.settings.file import read
 
 OUT = "{out}"
 #: The counters of each file are mostly enough to judge by, and cheap; what is looked at closely is every call.

@@ -13,6 +13,7 @@ from fathom.text.quoting import toml
 from fathom.tune.search.constraint import Constraint, ConstraintMistake, parse
 from fathom.tune.settings import settings
 from fathom.tune.settings.settings import catalog
+from fathom.tune.settings.toml import read as read_settings
 from fathom.tune.settings.values import of_knob
 
 #: One value of each knob, by its number in `Dimension.values`.
@@ -273,7 +274,7 @@ def checked(name: str, space: Space) -> Space:
     for number, dimension in enumerate(space.dimensions):
         for value in range(1, len(dimension.values)):
             text = space.settings(space.alone(number, value))
-            settings.read_text(f"{name}: {dimension.name} = {dimension.values[value]}", text)
+            read_settings(f"{name}: {dimension.name} = {dimension.values[value]}", text)
     try:
         for seed in space.seeds:
             if not space.allowed(seed):

@@ -11,7 +11,7 @@ from typing import Any
 from fathom.errors import FathomError, UsageError
 from fathom.tune.model.model import Model
 from fathom.tune.search.space import Dimension, Space
-from fathom.tune.settings import settings
+from fathom.tune.settings import toml
 from fathom.tune.settings.settings import OF_FILES, catalog
 from fathom.tune.store.fingerprint import Machine, Stack
 from fathom.tune.store.shape import Shape
@@ -218,5 +218,5 @@ def _given(data: Any) -> Given:
         _flag(data["launch"]), _flag(data["layout"]),
     )  # fmt: skip
     text = space_of([given.dimension("1", "*", "/")]).settings((1,))
-    settings.read_text(knob.key, text)
+    toml.read(knob.key, text)
     return given

@@ -1,12 +1,9 @@
 """Files that record a job: the selection, and a script for a batch system."""
 
 import shlex
-from typing import TYPE_CHECKING
 
 from fathom.text.quoting import toml
-
-if TYPE_CHECKING:
-    from fathom.webapi.answers.setup import Job
+from fathom.webapi.answers.job import Job
 
 SLURM = """#SBATCH --job-name={name}
 #SBATCH --nodes={nodes}
@@ -20,7 +17,7 @@ PBS = """#PBS -N {name}
 END = "END_OF_SELECTION"
 
 
-def selection_text(job: "Job") -> str:
+def selection_text(job: Job) -> str:
     """The selection file (docs/selection.md): what is chosen at the level asked for, everything else in totals."""
     keys: dict[str, str | list[str]] = {}
     if job.layers:
@@ -38,7 +35,7 @@ def selection_text(job: "Job") -> str:
     return f"{rest}[{job.level}]\n{lines}"
 
 
-def servers_text(job: "Job") -> str:
+def servers_text(job: Job) -> str:
     """The configuration of forwarding servers (docs/commands/forward.md); what is left open is chosen at the start."""
     return "\n".join(
         "[[server]]\n"
@@ -47,7 +44,7 @@ def servers_text(job: "Job") -> str:
     )
 
 
-def script(job: "Job", selection: str) -> str:
+def script(job: Job, selection: str) -> str:
     """A batch script: plain shell, Slurm or PBS. Behind a launcher `fathom run` starts no interpreter."""
     hours, minutes = divmod(job.minutes, 60)
     each = -(-job.ranks // job.nodes)
@@ -75,14 +72,14 @@ def _home(batch: str) -> str:
     return 'cd "$PBS_O_WORKDIR"' if batch == "pbs" else ""
 
 
-def _launcher(job: "Job") -> list[str]:
+def _launcher(job: Job) -> list[str]:
     """A batch system's own launcher, of the name it has everywhere."""
     if job.mpi == "none":
         return []
     return ["srun" if job.batch == "slurm" else "mpiexec", "-n", str(job.ranks)]
 
 
-def _written(job: "Job", selection: str) -> str:
+def _written(job: Job, selection: str) -> str:
     if not job.is_selective:
         return ""
     return f"cat > {shlex.quote(selection)} <<'{END}'\n{selection_text(job)}{END}"

@@ -12,8 +12,8 @@ from fathom.cache.statements import CachedStatements
 from fathom.pages import coverage_footer
 from fathom.run import database, live
 from fathom.webapi.answers import answer
+from fathom.webapi.answers.job import form_of
 from fathom.webapi.answers.session import OpenRun, Runs
-from fathom.webapi.answers.setup import form_of
 
 
 def layers(opened: OpenRun, with_runtime: bool = False) -> list[str]:
