@@ -136,6 +136,19 @@ def test_reasons(keep: str, how: str, why: str, tmp_path: Path) -> None:
     assert (calls(tmp_path / "run.fathom") > 20_000) == why.startswith("kept")
 
 
+@pytest.mark.parametrize(
+    ("keep", "wrong"), [("failed,slow", "slow"), ("io>x%", "io>x%"), ("failed,", "")]
+)
+def test_what_is_no_reason_is_one_line_and_nothing_starts(
+    keep: str, wrong: str, tmp_path: Path
+) -> None:
+    done = run("run", "-o", tmp_path / "run", "--", "touch", tmp_path / "there", keep=keep)
+    why = f"fathom: --keep-calls-if: '{wrong}' is no reason to keep calls; there are io>10%"
+    assert (done.returncode, done.stderr.count("\n")) == (125, 1)
+    assert done.stderr.startswith(why)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_questions_about_dropped_calls_say_why_there_are_none(tmp_path: Path) -> None:
     directory = tmp_path / "run.fathom"
     words = (*PROGRAM, "ends", tmp_path / "data")

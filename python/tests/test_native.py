@@ -74,8 +74,6 @@ def run(command: Path, cwd: Path, environment: dict[str, str], *words: str) -> t
     (["run", "--layers", "posix,foo", "true"], 125, "no layer 'foo'"),
     (["run", "--level", "deep", "true"], 125, "'deep' is no level; there are off"),
     (["run", "--mmap", "clean", "true"], 125, "'clean' is not known"),
-    (["run", "--keep-calls-if", "failed,slow", "true"], 125, "'slow' is no reason to keep calls"),
-    (["run", "--keep-calls-if", "io>x%", "true"], 125, "'io>x%' is no reason"),
     (["run", "--keep-calls-if", "failed", "--strace", "true"], 125, "with --strace the calls are elsewhere"),
     (["env", "--keep-calls-if", "failed"], 125, "fathom pack RUN --keep-calls-if decides at the job's end"),
     (["run", "--budget", "3q", "true"], 125, "'3q' is no size"),

@@ -186,7 +186,6 @@ bool map_is_there(pid_t pid, time_t began);
 void map_keep(pid_t pid, time_t began, const char *copy);
 
 /* keep.c: calls that go when the program has ended. */
-const char *keep_parse(const char *list);
 void keep_check(const struct run *run);  /* fails before anything is made */
 void keep_decide(const struct run *run); /* on all nodes, by who started the program */
 __attribute__((noreturn)) void keep_become(const struct run *run, bool this_node);

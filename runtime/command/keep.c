@@ -2,6 +2,7 @@
  * engine decides; a finding's seconds need tables, so Python asks for these first. */
 #include "command.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,39 +10,13 @@
 
 static const char finding[] = "finding>";
 
-/* NAME>NUMBER and the unit. */
-static bool is_above(const char *word, const char *name, char unit)
+/* The engine knows the reasons. */
+static void exec_reasons(const struct run *run)
 {
-	const size_t length = strlen(name);
-	char *end;
+	const char *words[] = {engine_find(), "reasons", run->options.keep_calls_if, NULL};
 
-	if (strncmp(word, name, length))
-		return false;
-	return strtod(word + length, &end) >= 0 && end > word + length && *end == unit && !end[1];
-}
-
-static bool is_reason(const char *word)
-{
-	static const char *const words[] = {"errors", "unfinished", "failed"};
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (strcmp(word, words[i]) == 0)
-			return true;
-	return is_above(word, "io>", '%') || is_above(word, finding, 's');
-}
-
-const char *keep_parse(const char *list)
-{
-	char *rest = format_text("%s", list), *word;
-
-	while ((word = strsep(&rest, ",")))
-		if (!is_reason(word))
-			fail(EXIT_FATHOM,
-			     "--keep-calls-if: '%s' is no reason to keep calls; there are io>10%%, "
-			     "errors, unfinished, failed, finding>5s",
-			     word);
-	return format_text("%s",
-			   list); /* the watcher takes the words of the command line for its name */
+	execv(words[0], (char **)words);
+	fail(EXIT_FATHOM, "cannot start %s: %s", words[0], strerror(errno));
 }
 
 void keep_check(const struct run *run)
@@ -51,6 +26,8 @@ void keep_check(const struct run *run)
 			     : options->collect ? "--collect"
 			     : options->sink.on ? "--trace-sink"
 						: NULL;
+	static const char wrong[] = "wrong ";
+	const char *answer;
 
 	if (!options->keep_calls_if)
 		return;
@@ -68,6 +45,10 @@ void keep_check(const struct run *run)
 		     "--keep-calls-if: no fathom-engine beside %s/fathom; build it, or set "
 		     "FATHOM_ENGINE",
 		     command_directory());
+	answer = output_of(run, "--keep-calls-if", exec_reasons);
+	if (strncmp(answer, wrong, strlen(wrong)) == 0)
+		fail(EXIT_FATHOM, "--keep-calls-if: %.*s",
+		     (int)strcspn(answer + strlen(wrong), "\n"), answer + strlen(wrong));
 }
 
 void keep_become(const struct run *run, bool this_node)

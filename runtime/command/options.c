@@ -337,7 +337,8 @@ static void take_mmap(struct options *options, const char *value)
 
 static void take_keep(struct options *options, const char *value)
 {
-	options->keep_calls_if = keep_parse(value);
+	/* A copy: the watcher takes the words of the command line for its name. */
+	options->keep_calls_if = format_text("%s", value);
 }
 
 static void take_agent(struct options *options, const char *value)
@@ -567,7 +568,7 @@ void options_parse(struct options *options, bool with_command, int argc, char **
 	if (!options->collect && collector && *collector)
 		options->collect = parse_collector(collector);
 	if (with_command && !options->keep_calls_if && keep && *keep)
-		options->keep_calls_if = keep_parse(keep);
+		options->keep_calls_if = keep;
 	if ((options->collect || options->sink.on) && !options->sample)
 		options->sample = "0";
 	sink_check(options);

@@ -81,7 +81,7 @@ enum Command {
 	Thin {
 		/// Run directory, NAME.fathom
 		run: PathBuf,
-		/// Reasons, comma-separated: io>PERCENT%, errors, unfinished, failed
+		/// Reasons, comma-separated: io>PERCENT%, errors, unfinished, failed; of findings `--besides` says what came out
 		#[arg(long, value_name = "LIST", value_parser = Triggers::parse)]
 		keep_if: Triggers,
 		/// Only the node that this runs on
@@ -93,6 +93,12 @@ enum Command {
 		/// Where rings lie [default: as run.json says]
 		#[arg(long, value_name = "DIR")]
 		ring: Option<PathBuf>,
+	},
+	/// Check reasons to keep calls: prints `wrong` and why, or `finding` and the seconds above which one is a reason
+	#[command(after_help = "Example:\n  fathom-engine reasons 'io>10%,finding>5s'")]
+	Reasons {
+		/// Comma-separated: io>PERCENT%, errors, unfinished, failed, finding>SECONDSs
+		list: String,
 	},
 	/// Bring the rings of dead processes into a run's streams
 	///
@@ -218,6 +224,16 @@ fn run(command: Command) -> Result<(), String> {
 		}
 		Command::PackShare { folder, step, number, jobs } => {
 			fathom_pack::share(&folder, step, number, jobs).map_err(text)
+		}
+		Command::Reasons { list } => {
+			match Triggers::parse(&list) {
+				Ok(Triggers { finding: Some(seconds), .. }) => {
+					fathom_stream::say!("finding {seconds}");
+				}
+				Ok(_) => {}
+				Err(why) => fathom_stream::say!("wrong {why}"),
+			}
+			Ok(())
 		}
 		Command::Thin { run, keep_if, this_node, besides, ring } => {
 			for decision in

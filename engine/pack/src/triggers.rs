@@ -37,6 +37,8 @@ pub struct Triggers {
 	errors: bool,
 	unfinished: bool,
 	failed: bool,
+	/// Seconds that a finding is worth: whoever asks has judged it, for only the tables say.
+	pub finding: Option<f64>,
 }
 
 /// What the processes of one node show.
@@ -55,15 +57,29 @@ pub struct Shown {
 impl Triggers {
 	pub fn parse(text: &str) -> Result<Triggers, String> {
 		let mut triggers = Triggers::default();
-		for word in text.split(',').filter(|word| !word.is_empty()) {
+		for word in text.split(',') {
 			match word {
 				"errors" => triggers.errors = true,
 				"unfinished" => triggers.unfinished = true,
 				"failed" => triggers.failed = true,
-				_ => triggers.io = Some(percent(word)?),
+				_ => triggers.amount(word)?,
 			}
 		}
 		Ok(triggers)
+	}
+
+	/// `io>10%`, `finding>5s`
+	fn amount(&mut self, word: &str) -> Result<(), String> {
+		let above = |name, unit, most: f64| {
+			let number: f64 = word.strip_prefix(name)?.strip_suffix(unit)?.parse().ok()?;
+			(0.0..=most).contains(&number).then_some(number)
+		};
+		match (above("io>", '%', 100.0), above("finding>", 's', f64::MAX)) {
+			(Some(percent), _) => self.io = Some(percent),
+			(_, Some(seconds)) => self.finding = Some(seconds),
+			_ => return Err(no_reason(word)),
+		}
+		Ok(())
 	}
 
 	/// Why the calls stay; as an error why they do not.
@@ -104,17 +120,10 @@ fn things(calls: u64) -> String {
 	format!("{calls} call{}", if calls == 1 { "" } else { "s" })
 }
 
-/// `io>10%`
-fn percent(word: &str) -> Result<f64, String> {
-	let number = word.strip_prefix("io>").and_then(|word| word.strip_suffix('%'));
-	number
-		.and_then(|number| number.parse().ok())
-		.filter(|percent: &f64| (0.0..=100.0).contains(percent))
-		.ok_or_else(|| {
-			format!(
-				"'{word}' is no reason to keep calls; write io>10%, errors, unfinished or failed"
-			)
-		})
+fn no_reason(word: &str) -> String {
+	format!(
+		"'{word}' is no reason to keep calls; there are io>10%, errors, unfinished, failed, finding>5s"
+	)
 }
 
 #[cfg(test)]
@@ -125,7 +134,20 @@ mod tests {
 	fn words() {
 		let triggers = Triggers::parse("io>2.5%,failed").unwrap_or_default();
 		assert_eq!((triggers.io, triggers.failed, triggers.errors), (Some(2.5), true, false));
-		for wrong in ["io", "io>10", "io>x%", "io>101%", "fail", "io>10%;failed"] {
+		assert_eq!(Triggers::parse("finding>5s,errors").unwrap_or_default().finding, Some(5.0));
+		for wrong in [
+			"io",
+			"io>10",
+			"finding>-1s",
+			"finding>5",
+			"finding>infs",
+			"",
+			"failed,",
+			"io>x%",
+			"io>101%",
+			"fail",
+			"io>10%;failed",
+		] {
 			assert!(Triggers::parse(wrong).is_err(), "{wrong}");
 		}
 	}

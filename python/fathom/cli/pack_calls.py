@@ -1,47 +1,29 @@
 """What `fathom pack --keep-calls-if` does: calls of nodes that show none of the reasons go, their sums stay."""
 
-import re
 import sys
 from pathlib import Path
 
 import fathom
 from fathom.errors import UsageError
 from fathom.run import manifest
-from fathom.run.engine import engine
+from fathom.run.engine import ask, engine
 from fathom.text import numbers
-
-FINDING = re.compile(r"finding>([0-9.]+)s")
-OTHERS = re.compile(r"io>[0-9.]+%|errors|unfinished|failed")
-
-
-def reasons(text: str) -> tuple[float | None, str]:
-    """Seconds of a finding, if they are a reason, and the reasons that the engine asks for. Errors: UsageError."""
-    limits, others = [], []
-    for word in text.split(","):
-        if finding := FINDING.fullmatch(word):
-            limits.append(float(finding[1]))
-        elif OTHERS.fullmatch(word):
-            others.append(word)
-        else:
-            raise UsageError(
-                f"pack: --keep-calls-if: '{word}' is no reason to keep calls; there are io>10%, errors, unfinished,"
-                " failed, finding>5s"
-            )
-    return min(limits, default=None), ",".join(others)
 
 
 def drop(directory: Path, text: str) -> None:
-    """Decides for the whole run by its findings, then each node by its processes."""
-    limit, others = reasons(text)
+    """Decides for the whole run by its findings, then each node by its processes. Errors: UsageError."""
+    what, _, limit = ask(["reasons", text], "").strip().partition(" ")
+    if what == "wrong":
+        raise UsageError(f"pack: --keep-calls-if: {limit}")
     manifest.keep_calls(directory, text)
-    words = ["thin", str(directory), "--keep-if", others]
-    if limit is not None:
+    words = ["thin", str(directory), "--keep-if", text]
+    if limit:
         lost, title = _largest(directory)
         worth = f"the largest finding is worth {numbers.seconds(lost)}"
-        if lost > limit:
-            print(f"fathom: calls kept: {worth}, above {limit:g} s: {title}", file=sys.stderr)
+        if lost > float(limit):
+            print(f"fathom: calls kept: {worth}, above {limit} s: {title}", file=sys.stderr)
             return
-        words += ["--besides", f"{worth}, not above {limit:g} s"]
+        words += ["--besides", f"{worth}, not above {limit} s"]
     engine(*words)
 
 
