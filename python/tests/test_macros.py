@@ -119,3 +119,13 @@ def test_query_opens_the_shell_or_says_how_to_get_it(
     assert main(["query", str(run.path), "--shell"]) == 3
     assert capfd.readouterr().out == "-init\n" + shell.init(run)
     assert main(["query", str(run.path), "--shell", "--json"]) == 2
+
+
+def test_statements_are_printed_with_their_plans_where_somebody_asks(
+    run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FATHOM_PLANS", "1")
+    assert run.sql("select name from runs").to_pylist() == [{"name": "r"}]
+    printed = capsys.readouterr().err
+    assert printed.startswith("select name from runs\n")
+    assert "Total Time" in printed

@@ -5,7 +5,8 @@
  * TAKEN(…)        a function of options.c puts the value where it belongs
  *
  * "name", "VALUE" (NULL: takes none; `[=...]`: may be left out), "help", and what is not usual, as struct option_row
- * (options.c) has it. */
+ * (options.c) has it: .variable is what the program gets (docs/environment.md), .json the key in run.json, which
+ * docs/run-json.md, run/manifest.py (FORM) and run/anonymise/described.py know, too. */
 /* clang-format off */
 TEXT(output, "output", "NAME",
      "run directory NAME.fathom (default: from the program and the job)",

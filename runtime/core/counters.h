@@ -12,7 +12,9 @@
 
 enum { BINS = 17, PATTERN_COUNTS = 10 };
 
-/* An access is a call that moved data and did not fail. */
+/* Of every layer: no counter is one layer's alone. An access is a call that moved data and did not fail; access_count()
+ * counts. The ten are frozen, for they stand in the middle of a record: an eleventh goes behind its end, and is read where
+ * there is more. It is also known to engine/import/src/spread.rs, interop/imports/details.py and docs/stream-format.md. */
 enum pattern_count {
 	SEQUENTIAL,
 	CONSECUTIVE,

@@ -1,4 +1,5 @@
-//! What a process image names in its streams: ops, objects, sites, selections and facts about them.
+//! What a process image names in its streams: ops, objects, sites, selections and facts about them. `record()` takes every
+//! record of the first pass.
 
 use std::collections::{BTreeSet, HashMap};
 

@@ -146,7 +146,8 @@ pub struct FileData {
 	pub stride_run: (i64, u64),
 }
 
-/// Accesses by what they are like. What is known late may take counts back.
+/// Accesses by what they are like. What is known late may take counts back. The ten are frozen (`enum pattern_count` of
+/// `runtime/core/counters.h`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PatternCounts {
 	pub sequential: i64,

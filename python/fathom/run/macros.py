@@ -5,7 +5,9 @@ is opened, since to make one macro costs as much as to plan it.
 """
 
 import hashlib
+import os
 import re
+import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -19,6 +21,7 @@ from fathom.files import listed
 
 FOLDER = Path(__file__).resolve().parents[1] / "analysis" / "sql"
 OF_LAKE = "lake"  # the file of macros about a lake's tables, which a run has not
+PLANS = "FATHOM_PLANS"  # in the environment: statements are printed with their plans
 _DEFINITION = re.compile(
     r"((?:^--.*\n)+)(create or replace macro (\w+)\(([^)]*)\)[^;]*(?:;(?! *\n(?:\n|\Z))[^;]*)*;)",
     re.M,
@@ -170,8 +173,20 @@ def execute(
     values: object = None,
 ) -> duckdb.DuckDBPyConnection:
     """Runs a statement that may name macros."""
-    load(connection, statement if isinstance(statement, str) else statement.query)
+    text = statement if isinstance(statement, str) else statement.query
+    load(connection, text)
+    if PLANS in os.environ:
+        _print_plan(connection, text, values)
     return connection.execute(statement, values)
+
+
+def _print_plan(connection: duckdb.DuckDBPyConnection, text: str, values: object) -> None:
+    """What a statement costs, for who looks why an answer is slow: it runs once more for that."""
+    try:
+        rows = connection.execute(f"explain analyze {text}", values).fetchall()
+    except duckdb.Error:
+        return  # it is no question, or one that fails
+    print(text.strip(), rows[0][1], sep="\n", file=sys.stderr)
 
 
 def documentation() -> str:

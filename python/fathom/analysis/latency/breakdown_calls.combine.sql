@@ -1,1 +1,2 @@
+-- Rows of all parts of the run, in order: parts hold whole ranks.
 from partials order by who, process, call, layer

@@ -1,4 +1,4 @@
--- The same of each of the chosen outermost calls.
+-- As breakdown_ranks.sql, of each of the chosen outermost calls.
 with recursive {picked},
 {stacked},
 {outer_call},

@@ -1,1 +1,2 @@
+-- Rows of all parts of the run, as one answer.
 from partials

@@ -1,3 +1,4 @@
+-- Rows of all parts of the run, as one answer.
 select
 	collective, layer, op, path, ranks_seen, ranks_expected, start, elapsed, waiting, bytes, sum(members) as members,
 	max(longest) as longest, arg_max(slowest, {time: longest, first: -slowest}) as slowest, sum(total) as total,

@@ -1,4 +1,4 @@
--- Time by a key, layer by layer, as the screen Breakdown shows it. Rows are given by name, each with the `key` that it counts for.
+-- Time by a key, layer by layer, as the screen Layers shows it. Rows are given by name, each with the `key` that it counts for.
 -- What libraries communicated inside their I/O calls is a part of exclusive times of its own. Times in ns.
 
 -- Calls with a key, and whether a call of the same layer holds each, so that it counts there. is_holder: a condition on calls that can

@@ -1,6 +1,7 @@
 """Answers to what the UI asks (docs/view-api.md): a function each, in a module of its own, with its SQL beside it.
 
-`fathom view` gives them over HTTP, `fathom report` puts them into the page; both call `ask`.
+`fathom view` gives them over HTTP, `fathom report` puts those of `webapi/report/requests.py` into the page; both call
+`ask`. web/src/source/answers.ts has their types, a screen takes one by `useAnswer`.
 """
 
 import importlib
