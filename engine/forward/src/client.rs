@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Instant;
 
 use fathom_record::Moment;
-use fathom_wire::number::op;
+use fathom_wire::number::{limit, op};
 use fathom_wire::{Extent, Failed, Handle, Header, Hints, Reply, Request};
 
 use crate::clock;
@@ -51,6 +51,8 @@ pub struct Client {
 	/// Since when it has none.
 	pub idle_since: Option<Instant>,
 	ledger: Vec<Failed>,
+	/// The last commit that was answered with some.
+	told_by: Option<u64>,
 }
 
 impl Client {
@@ -144,13 +146,22 @@ impl Client {
 		}
 	}
 
-	/// Takes failed ranges of a file (the root's handle: of all files) that are not reported yet: at most `most`, and whether
-	/// more are left.
-	pub fn take_failures(&mut self, handle: Handle, most: usize) -> (Vec<Failed>, bool) {
+	/// Failures that it was not told of, or by an answer that it may not have: it has all that are older than its window.
+	pub fn may_not_know(&self) -> bool {
+		let window = u64::from(limit::WINDOW);
+		!self.ledger.is_empty() || self.told_by.is_some_and(|seq| self.highest < seq + window)
+	}
+
+	/// For a commit: takes failed ranges of a file (the root's handle: of all files) that are not reported yet: at most `most`,
+	/// and whether more are left.
+	pub fn take_failures(&mut self, seq: u64, handle: Handle, most: usize) -> (Vec<Failed>, bool) {
 		let selects = |f: &Failed| handle == Handle::ROOT || f.handle == handle;
 		let (selected, others): (Vec<_>, Vec<_>) = self.ledger.drain(..).partition(selects);
 		let mut selected = selected.into_iter();
-		let now = selected.by_ref().take(most).collect();
+		let now: Vec<Failed> = selected.by_ref().take(most).collect();
+		if !now.is_empty() {
+			self.told_by = Some(seq);
+		}
 		let later: Vec<_> = selected.collect();
 		let more = !later.is_empty();
 		self.ledger = later.into_iter().chain(others).collect();
@@ -369,13 +380,13 @@ mod tests {
 		client.failed(Failed { handle: Handle([2; 32]), seq: 0, offset: 0, length: 1, errno: 5 });
 		let mut total = 0;
 		loop {
-			let (some, more) = client.take_failures(handle, 1000);
+			let (some, more) = client.take_failures(1, handle, 1000);
 			total += some.len();
 			if !more {
 				break;
 			}
 		}
 		assert_eq!(total, LEDGER + 1);
-		assert_eq!(client.take_failures(Handle::ROOT, 10).0.len(), 1);
+		assert_eq!(client.take_failures(2, Handle::ROOT, 10).0.len(), 1);
 	}
 }

@@ -83,7 +83,7 @@ impl Server {
 			return Ok(());
 		}
 		self.store.end().map_err(|trouble| trouble.why)?;
-		let failed = self.clients.iter().filter(|(_, client)| !client.unreported().is_empty());
+		let failed = self.clients.iter().filter(|(_, client)| client.may_not_know());
 		let failed: Vec<u64> = failed.map(|(id, _)| *id).collect();
 		// without that line clients take what was written for lost, and say so
 		if self.count.accepted > 0 {

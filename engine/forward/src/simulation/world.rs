@@ -286,7 +286,7 @@ impl World {
 		let over = server.round(&NOBODY, events.into_iter());
 		if over {
 			server.end_store().unwrap();
-			let failed = server.clients.values().any(|client| !client.unreported().is_empty());
+			let failed = server.clients.values().any(|client| client.may_not_know());
 			if server.count.accepted > 0 && !failed {
 				self.ended.insert(server.epoch);
 			}
