@@ -13,7 +13,7 @@ from torture.programs import commands
 #: Seeds that found a fault, of Fathom or of its oracle, by part.
 FOUND = {"programs": (31, 36, 57, 65), "damaged": (10,), "kill-collect": (3,)}
 #: What `make test-rust` has.
-ELSEWHERE = {"fuzz"}
+ELSEWHERE = {"fuzz", "forward-model"}
 ROUNDS = [
     pytest.param(part, seed, id=f"{part.name}-{seed}", marks=[pytest.mark.full] if number else [])
     for part in PARTS

@@ -60,7 +60,7 @@ static bool is_fenced(const struct fathom_fwd *c, const struct fathom_fwd_reques
 
 static void welcome(struct fathom_fwd *c, const struct link *link, const struct server *server)
 {
-	bool anew = c->server.epoch && c->server.epoch != server->epoch;
+	bool again = c->server.epoch, anew = again && c->server.epoch != server->epoch;
 
 	if (server->goes_on)
 		ledger_committed(&c->ledger, NULL);
@@ -77,10 +77,13 @@ static void welcome(struct fathom_fwd *c, const struct link *link, const struct 
 	for (struct fathom_fwd_request *r = c->first; r && !c->broken; r = r->next) {
 		if (!request_is_open(r))
 			continue;
-		if (is_fenced(c, r, anew))
+		if (is_fenced(c, r, anew)) {
 			r->lost = EIO;
-		else
-			outs_add_request(c, r);
+			continue;
+		}
+		if (again) /* else one that has to be asked for its path would be passed by the next */
+			request_add_paths(r);
+		outs_add_request(c, r);
 	}
 }
 

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "fathom_fwd.h"
+#include "flock.h"
 #include "ledger.h"
 #include "memory.h"
 #include "messages.h"
@@ -17,8 +18,8 @@ struct lock_line {
 	struct fathom_fwd_handle handle;
 	uint64_t owner;
 	bool whole;
-	bool lost;            /* at the server; the owner was not told yet */
-	uint64_t first, last; /* it has locked no byte outside */
+	bool lost; /* at the server; the owner was not told yet */
+	struct span span;
 };
 
 struct locks {

@@ -3,6 +3,7 @@
 #define FATHOM_FORWARD_FLOCK_H
 
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <unistd.h>
 
@@ -27,6 +28,39 @@ static inline void flock_from_lock(struct flock *range, const struct fathom_fwd_
 					.l_start = (off_t)lock->start,
 					.l_len = (off_t)lock->length,
 					.l_pid = (pid_t)lock->pid};
+}
+
+/* The bytes outside which an owner has locked none: what lies between two of its ranges counts as locked. */
+struct span {
+	uint64_t first, last;
+};
+
+static inline struct span span_of(const struct fathom_fwd_lock *lock)
+{
+	return (struct span){lock->start,
+			     lock->length ? lock->start + lock->length - 1 : UINT64_MAX};
+}
+
+static inline void span_widen(struct span *s, const struct fathom_fwd_lock *lock)
+{
+	struct span more = span_of(lock);
+
+	s->first = more.first < s->first ? more.first : s->first;
+	s->last = more.last > s->last ? more.last : s->last;
+}
+
+/* It is unlocked; whether nothing is left. */
+static inline bool span_narrow(struct span *s, const struct fathom_fwd_lock *lock)
+{
+	struct span less = span_of(lock);
+
+	if (less.first <= s->first && less.last >= s->last)
+		return true;
+	if (less.first <= s->first && less.last >= s->first)
+		s->first = less.last + 1;
+	else if (less.first <= s->last && less.last >= s->last)
+		s->last = less.first - 1;
+	return false;
 }
 
 #endif

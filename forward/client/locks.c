@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "call.h"
+#include "flock.h"
 #include "old_libc.h"
 
 enum {
@@ -26,11 +27,6 @@ static struct lock_line *line_of(struct locks *l, const struct fathom_fwd_handle
 	return NULL;
 }
 
-static uint64_t last_of(const struct fathom_fwd_lock *lock)
-{
-	return lock->length ? lock->start + lock->length - 1 : UINT64_MAX;
-}
-
 /* A lock of a session is its session's, not this client's. */
 static int note(struct locks *l, const struct fathom_fwd_handle *handle,
 		const struct fathom_fwd_lock *lock)
@@ -40,8 +36,7 @@ static int note(struct locks *l, const struct fathom_fwd_handle *handle,
 	if (lock->session)
 		return 0;
 	if (line) {
-		line->first = lock->start < line->first ? lock->start : line->first;
-		line->last = last_of(lock) > line->last ? last_of(lock) : line->last;
+		span_widen(&line->span, lock);
 		return 0;
 	}
 	line = l->line;
@@ -57,8 +52,7 @@ static int note(struct locks *l, const struct fathom_fwd_handle *handle,
 	line[l->n++] = (struct lock_line){.handle = *handle,
 					  .owner = lock->owner,
 					  .whole = lock->flags & FATHOM_FWD_LOCK_WHOLE,
-					  .first = lock->start,
-					  .last = last_of(lock)};
+					  .span = span_of(lock)};
 	return 0;
 }
 
@@ -67,21 +61,13 @@ static void forget(struct locks *l, struct lock_line *line)
 	*line = l->line[--l->n];
 }
 
-/* Between two ranges of which one is unlocked nothing is known. */
 static void note_unlocked(struct locks *l, const struct fathom_fwd_handle *handle,
 			  const struct fathom_fwd_lock *lock)
 {
 	struct lock_line *line = lock->session ? NULL : line_of(l, handle, lock);
-	uint64_t last = last_of(lock);
 
-	if (!line)
-		return;
-	if (lock->start <= line->first && last >= line->last)
+	if (line && span_narrow(&line->span, lock))
 		forget(l, line);
-	else if (lock->start <= line->first && last >= line->first)
-		line->first = last + 1;
-	else if (lock->start <= line->last && last >= line->last)
-		line->last = lock->start - 1;
 }
 
 static bool is_owner(const struct fathom_fwd_request *r, uint64_t owner)

@@ -148,15 +148,43 @@ int lock_kept(struct asking *a, struct file *f)
 	return EIO;
 }
 
-/* Of an unlocked part the rest is not known: it counts as unlocked. */
+/* Nothing is locked any more. */
+static bool narrows_to_nothing(struct shared *s, const struct fathom_fwd_lock *lock)
+{
+	struct span span = {atomic_load(&s->first), atomic_load(&s->last)};
+	bool nothing = span_narrow(&span, lock);
+
+	atomic_store(&s->first, span.first);
+	atomic_store(&s->last, span.last);
+	return nothing;
+}
+
+static void widen(struct shared *s, const struct fathom_fwd_lock *lock)
+{
+	bool first = !(atomic_load(&s->held) & HELD_RANGES);
+	struct span span = {atomic_load(&s->first), atomic_load(&s->last)};
+
+	if (first)
+		span = span_of(lock);
+	else
+		span_widen(&span, lock);
+	atomic_store(&s->first, span.first);
+	atomic_store(&s->last, span.last);
+}
+
 static int change_held(struct file *f, const struct fathom_fwd_lock *lock, int kind)
 {
+	struct shared *s = f->shared;
+
 	if (change(f, lock))
 		return -1;
-	if (lock->mode == FATHOM_FWD_LOCK_NONE)
-		atomic_fetch_and(&f->shared->held, ~kind);
-	else
-		atomic_fetch_or(&f->shared->held, kind);
+	if (lock->mode != FATHOM_FWD_LOCK_NONE) {
+		if (kind == HELD_RANGES)
+			widen(s, lock);
+		atomic_fetch_or(&s->held, kind);
+	} else if (kind == HELD_WHOLE || narrows_to_nothing(s, lock)) {
+		atomic_fetch_and(&s->held, ~kind);
+	}
 	return 0;
 }
 

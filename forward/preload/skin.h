@@ -27,9 +27,10 @@ struct shared {
 	mode_t mode;       /* type of file */
 	int cwd;           /* it is there as somebody's working directory */
 	struct fathom_fwd_time birth;
-	_Atomic uint64_t session; /* of its locks; 0: none was made yet */
-	_Atomic int held;         /* kinds of locks that the session has: HELD_* */
-	uint64_t dev, ino;        /* at the server */
+	_Atomic uint64_t session;     /* of its locks; 0: none was made yet */
+	_Atomic int held;             /* kinds of locks that the session has: HELD_* */
+	_Atomic uint64_t first, last; /* bytes between which its ranges lie */
+	uint64_t dev, ino;            /* at the server */
 	struct fathom_fwd_handle handle;
 	char path[PATH_MAX]; /* from the server's root, when it was opened */
 };

@@ -43,6 +43,8 @@ else:
     write()
     if role == "former":
         lock(fcntl.LOCK_UN)
+    if role == "partly":
+        fcntl.fcntl(file, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_UNLCK, os.SEEK_SET, 12, 3, 0))
     print("locked", flush=True); sys.stdin.readline()
     if role == "former":
         said(write, lambda: os.fsync(file))
@@ -136,3 +138,8 @@ def test_what_is_under_way_is_not_done_without_its_lock(seen: Seen, kind: str) -
 def test_who_has_unlocked_before_goes_on(seen: Seen, kind: str) -> None:
     assert run(seen, kind, "former", lambda: None) == ["fine", "fine"]
     assert (seen.server.export / "f").read_bytes() == b"formerformer"
+
+
+def test_a_holder_that_has_given_a_part_back_holds_the_rest(seen: Seen) -> None:
+    said = run(seen, "ofd", "partly", lambda: None)
+    assert said == ["EIO", "EIO", "EIO", "EIO", "ENOLCK", "fine", "fine"]

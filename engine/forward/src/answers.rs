@@ -1,12 +1,11 @@
 //! Encodes replies and refusals, sends them, and retains replies for retries.
 
-use std::time::Instant;
-
 use fathom_wire::number::{flag, kind, op, status};
 use fathom_wire::{Failure, HEADER, Header, Hints, Reply, Request, Text, WireError, encode};
 use rustix::io::Errno;
 
 use crate::client::{Early, Pending};
+use crate::clock;
 use crate::connection::Stage;
 use crate::files::Files;
 use crate::lists::list_bytes;
@@ -40,9 +39,12 @@ impl Server {
 		}
 		let Some(pending) = client.find(key.1) else { return false };
 		self.count.repeated += 1;
-		pending.connection = number;
+		// what still came by a connection that the client has left must not take the answer there
+		if number > pending.connection || !self.connections.contains_key(&pending.connection) {
+			pending.connection = number;
+		}
 		self.deadlines.remove(&(pending.due, key));
-		pending.due = Instant::now() + deadline(header, &self.settings);
+		pending.due = clock::now() + deadline(header, &self.settings);
 		self.deadlines.insert((pending.due, key));
 		let answered = pending.answered().filter(|early| *early == Early::Accepted);
 		client.set_answered(key.1, answered);
@@ -112,6 +114,7 @@ impl Server {
 			None => self.send_held(key, pending.connection, frame, held),
 			Some(_) => self.free(key.0, held),
 		}
+		self.note_stale(key, &pending, status);
 		self.resume_waiting_for_pool(); // another one is the oldest now
 		if list_bytes > 0 {
 			self.list_ends(key.0, list_bytes);

@@ -1,7 +1,6 @@
 //! The ends of the files that this server owns. What is asked while a journal is being written waits, is served and
 //! written together, and is answered when it is there.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -10,6 +9,7 @@ use fathom_wire::number::{limit, reserve};
 use fathom_wire::{Extent, Gap, Handle, Reply, Wanted};
 use rustix::io::Errno;
 
+use crate::clock;
 use crate::data::is_tail;
 use crate::done::Done;
 use crate::journal::{Journal, JournalStore};
@@ -18,6 +18,7 @@ use crate::queue::Key;
 use crate::server::Server;
 use crate::store::Store;
 use crate::trouble::Trouble;
+use crate::{Map, Set};
 
 /// A request to the owner of a file's end.
 #[derive(Default, Clone)]
@@ -80,12 +81,14 @@ pub struct OwnedFile {
 	ledger: Option<Ledger>,
 	journal: Arc<Journal>,
 	/// Servers that append to it.
-	askers: HashSet<u64>,
+	askers: Set<u64>,
 	waiting: Vec<(Asker, OwnerRequest)>,
 	/// The journal is being read or written.
 	busy: bool,
 	/// It has lines that matter to nobody once nobody appends.
 	used: bool,
+	/// It lacks lines, as they could not be written: it is written anew with the next.
+	lacks_lines: bool,
 	/// The journal was there: until then somebody may come and repeat what it says.
 	retained_until: Option<Instant>,
 }
@@ -166,7 +169,7 @@ impl OwnedFile {
 
 	/// Nobody appends and nobody could repeat.
 	fn is_over(&self) -> bool {
-		let is_retained = self.retained_until.is_some_and(|until| Instant::now() < until);
+		let is_retained = self.retained_until.is_some_and(|until| clock::now() < until);
 		let busy = self.busy || self.ledger.as_ref().is_none_or(Ledger::is_busy);
 		self.waiting.is_empty() && self.askers.is_empty() && !busy && !is_retained
 	}
@@ -174,14 +177,14 @@ impl OwnedFile {
 
 /// Files whose ends are known.
 pub struct AppendOwner {
-	files: HashMap<Handle, OwnedFile>,
+	files: Map<Handle, OwnedFile>,
 	journals: Option<Arc<dyn JournalStore>>,
 }
 
 impl AppendOwner {
 	/// `journals`: where they are written; None: nothing outlives the server.
 	pub fn new(journals: Option<Arc<dyn JournalStore>>) -> AppendOwner {
-		AppendOwner { files: HashMap::new(), journals }
+		AppendOwner { files: Map::default(), journals }
 	}
 
 	fn file(&mut self, id: Handle) -> &mut OwnedFile {
@@ -189,10 +192,11 @@ impl AppendOwner {
 		self.files.entry(id).or_insert_with(|| OwnedFile {
 			ledger: None,
 			journal: Arc::new(Journal::of(journals.clone(), &id)),
-			askers: HashSet::new(),
+			askers: Set::default(),
 			waiting: Vec::new(),
 			busy: false,
 			used: false,
+			lacks_lines: false,
 			retained_until: None,
 		})
 	}
@@ -219,7 +223,7 @@ impl Server {
 	}
 
 	pub fn journal_read(&mut self, id: Handle, read: Result<(Ledger, bool), Errno>) {
-		let until = Instant::now() + self.settings.lease;
+		let until = clock::now() + self.settings.lease;
 		let file = self.owner.file(id);
 		file.busy = false;
 		match read {
@@ -250,7 +254,8 @@ impl Server {
 		}
 		file.busy = true;
 		let journal = file.journal.clone();
-		let whole = file.ledger.as_ref().filter(|_| journal.is_long()).map(Ledger::lines);
+		let anew = journal.is_long() || file.lacks_lines;
+		let whole = file.ledger.as_ref().filter(|_| anew).map(Ledger::lines);
 		self.workers.give(
 			Purpose::default(),
 			Box::new(move |_| {
@@ -266,6 +271,7 @@ impl Server {
 	pub fn journaled(&mut self, id: Handle, mut served: Vec<Served>, written: Result<(), Errno>) {
 		let file = self.owner.file(id);
 		file.busy = false;
+		file.lacks_lines = written.is_err();
 		if let Err(errno) = written {
 			file.lose(&mut served, errno);
 		}
@@ -287,6 +293,9 @@ impl Server {
 		};
 		let Some(ledger) = &mut file.ledger else { return };
 		if !std::mem::take(&mut file.used) {
+			if file.lacks_lines {
+				return; // this server is all that has them
+			}
 			if has_journals || !ledger.settle() {
 				self.owner.files.remove(&id);
 			}

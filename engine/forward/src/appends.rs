@@ -185,8 +185,15 @@ impl Server {
 				}
 				wanted.iter().for_each(|w| self.unplaced((w.client, w.seq), trouble));
 				if (trouble.again && !wanted.is_empty()) || !outcomes.is_empty() {
+					// those that are told that they failed have failed
+					let lost = |key: &Key| self.lost(*key, trouble.status());
+					let lost: Vec<Gap> = written.iter().flat_map(lost).collect();
+					let outcomes = outcomes.into_iter().chain(lost).collect();
 					let request = OwnerRequest { wanted, outcomes, ..OwnerRequest::default() };
 					self.give_up_at_owner(handle, request);
+				}
+				if !trouble.again {
+					self.tell_given_up(); // it answers
 				}
 			}
 		}
@@ -197,6 +204,18 @@ impl Server {
 		self.exchange_with_owner(handle);
 		self.leave_end(handle);
 		self.pump(handle);
+	}
+
+	/// An append as a gap.
+	fn lost(&mut self, (client, seq): Key, errno: u32) -> Vec<Gap> {
+		let Some(Doing::Writing(writing)) = self.pending((client, seq)).map(|p| &p.doing) else {
+			return Vec::new();
+		};
+		let gap = |extent: &Extent| {
+			let Extent { offset, length } = *extent;
+			Gap { offset, length, client, seq, errno }
+		};
+		writing.extents.iter().map(gap).collect()
 	}
 
 	/// An append has its extent.

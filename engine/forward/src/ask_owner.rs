@@ -7,6 +7,7 @@ use fathom_wire::{Handle, Reply, Request};
 use rustix::io::Errno;
 
 use crate::append_owner::{Answer, Asker, OwnerRequest};
+use crate::clock;
 use crate::done::Done;
 use crate::group::id_of;
 use crate::peer::Peer;
@@ -24,7 +25,11 @@ impl Server {
 		let (Some(peer), Some(callers)) = (self.group.owner(&id), &self.callers) else {
 			return self.serve_as_owner(id, asker, ask);
 		};
-		let deadline = Instant::now() + self.settings.patience;
+		#[cfg(test)]
+		if let Some(asks) = &mut self.simulated_asks {
+			return asks.push((peer.address.clone(), id, asker, ask));
+		}
+		let deadline = clock::now() + self.settings.patience;
 		callers.give(
 			Purpose::default(),
 			Box::new(move |_| {
@@ -37,21 +42,29 @@ impl Server {
 
 fn ask_peer(
 	peer: &Peer,
-	handle: Handle,
+	id: Handle,
 	asker: &Asker,
 	ask: OwnerRequest,
 	deadline: Instant,
 ) -> Result<Answer, Trouble> {
+	let count = ask.wanted.len();
+	let response = peer.call(&question(id, asker, ask), deadline)?;
+	answer(count, response.reply, response.more)
+}
+
+pub fn question(handle: Handle, asker: &Asker, ask: OwnerRequest) -> Request {
 	let OwnerRequest { flags, size, wanted, outcomes } = ask;
-	let count = wanted.len();
-	let request = match asker {
+	match asker {
 		Asker::Gaps(_, from) => Request::Gaps { handle, from: *from },
 		_ => Request::Reserve { handle, flags, size, wanted, outcomes },
-	};
-	let response = peer.call(&request, deadline)?;
-	match response.reply {
+	}
+}
+
+/// To so many appends.
+pub fn answer(count: usize, reply: Reply, more: bool) -> Result<Answer, Trouble> {
+	match reply {
 		Reply::Reserve { offsets } if offsets.len() == count => Ok(Answer::Offsets(offsets)),
-		Reply::Gaps { gaps } => Ok(Answer::Gaps(gaps, response.more)),
+		Reply::Gaps { gaps } => Ok(Answer::Gaps(gaps, more)),
 		_ => Err(Errno::PROTO.into()),
 	}
 }

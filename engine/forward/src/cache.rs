@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use fathom_wire::{Attr, Extent, Handle, Time};
 
 use crate::Map;
+use crate::clock;
 use crate::queue::Key;
 
 /// Bytes of a block, at a multiple of which it begins: whole stripes of the file systems that are slow per access.
@@ -171,7 +172,7 @@ impl Cache {
 		if let Some(data) = retained {
 			self.clock += 1;
 			self.bytes += data.len();
-			let read = Block { data, read: Instant::now(), used: self.clock, hits: 0 };
+			let read = Block { data, read: clock::now(), used: self.clock, hits: 0 };
 			file.blocks.insert(block, read);
 			self.make_room();
 		}
@@ -211,7 +212,7 @@ impl Cache {
 	}
 
 	fn drop_old(&mut self, handle: &Handle) {
-		self.lose(handle, |_, cached| cached.read.elapsed() > FRESH, |_| false);
+		self.lose(handle, |_, cached| clock::since(cached.read) > FRESH, |_| false);
 	}
 
 	/// Blocks that are not kept any more, and those of what is being read that will not be.

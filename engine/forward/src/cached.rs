@@ -1,12 +1,13 @@
 //! Small reads of files that are slow per access: from blocks that were read ahead, or by waiting for such a block.
 
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use fathom_wire::number::open;
 use fathom_wire::{Attr, Extent, Handle, Reply, Request, Time};
 
 use crate::cache::{BLOCK, ReadPlan};
 use crate::client::Doing;
+use crate::clock;
 use crate::done::{Done, ReadFrame};
 use crate::queue::Key;
 use crate::server::Server;
@@ -35,7 +36,7 @@ impl Server {
 			ReadPlan::Hit(ahead) => {
 				ahead.into_iter().for_each(|block| self.read_block(key, handle, block));
 				got.parts = parts.iter().map(|part| (part.length, part.length)).collect();
-				self.done_inline.push_back((Instant::now(), Done::Read(key, got)));
+				self.done_inline.push_back((clock::now(), Done::Read(key, got)));
 			}
 			ReadPlan::Wait(block) => {
 				self.buffers.give_back(got.frame);

@@ -1,17 +1,19 @@
 //! The state of a client: its requests, its replies, and failed ranges that are not reported to it yet.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Instant;
 
 use fathom_record::Moment;
-use fathom_wire::number::op;
+use fathom_wire::number::{limit, op};
 use fathom_wire::{Extent, Failed, Handle, Header, Hints, Reply, Request};
 
-use crate::Map;
+use crate::clock;
+use crate::found_again::Waiting;
 use crate::plugin_ops::PluginCall;
 use crate::pulls::Pulls;
 use crate::remote_locks::{Relaying, RemoteLocks};
 use crate::trouble::Trouble;
+use crate::{Map, Set};
 
 /// Most failed ranges that are kept apart; beyond, one of the whole file stands for them.
 const LEDGER: usize = 1 << 16;
@@ -39,9 +41,18 @@ pub struct Client {
 	pub is_server: bool,
 	/// It has asked for what only servers ask.
 	pub is_peer: bool,
+	/// Files of one of its requests are looked for; those that came after it wait.
+	pub is_finding: bool,
+	pub behind: VecDeque<(u64, Waiting)>,
+	/// Requests that were told that their file is not known: they will come again with its path, before others on it.
+	stale: BTreeSet<(Handle, u64)>,
+	/// Files of which it has said where they are.
+	named: Set<Handle>,
 	/// Since when it has none.
 	pub idle_since: Option<Instant>,
 	ledger: Vec<Failed>,
+	/// The last commit that was answered with some.
+	told_by: Option<u64>,
 }
 
 impl Client {
@@ -70,8 +81,41 @@ impl Client {
 		self.pending.get_mut(&seq)
 	}
 
+	/// A request on a file that is not known will come again, or does.
+	pub fn set_stale(&mut self, handle: Handle, seq: u64, is_stale: bool) {
+		if is_stale {
+			self.stale.insert((handle, seq));
+		} else {
+			self.stale.remove(&(handle, seq));
+		}
+	}
+
+	/// Requests on that file will come again that are older than what comes now.
+	pub fn is_stale(&self, handle: Handle) -> bool {
+		self.stale.range((handle, 0)..=(handle, u64::MAX)).next().is_some()
+	}
+
+	/// A request on that file says where it is: it has come again.
+	pub fn comes_again(&mut self, handle: Handle, seq: u64) {
+		self.named.insert(handle);
+		self.set_stale(handle, seq, false);
+	}
+
+	/// It has asked for the file itself, by that request: if it does not say where the file is, it goes on from there.
+	pub fn knows_anew(&mut self, handle: Handle, seq: u64) {
+		if !self.named.contains(&handle) {
+			self.stale.retain(|(stale, told)| *stale != handle || *told > seq);
+		}
+	}
+
+	/// What comes must not pass what came before.
+	pub fn keeps_order(&self) -> bool {
+		self.is_finding || !self.stale.is_empty()
+	}
+
 	/// Nobody may ask for these any more.
 	pub fn forget_answers(&mut self, last: u64) {
+		self.stale.retain(|(_, seq)| *seq > last);
 		while self.answers.first_key_value().is_some_and(|(seq, _)| *seq <= last) {
 			self.answers.pop_first();
 		}
@@ -102,13 +146,22 @@ impl Client {
 		}
 	}
 
-	/// Takes failed ranges of a file (the root's handle: of all files) that are not reported yet: at most `most`, and whether
-	/// more are left.
-	pub fn take_failures(&mut self, handle: Handle, most: usize) -> (Vec<Failed>, bool) {
+	/// Failures that it was not told of, or by an answer that it may not have: it has all that are older than its window.
+	pub fn may_not_know(&self) -> bool {
+		let window = u64::from(limit::WINDOW);
+		!self.ledger.is_empty() || self.told_by.is_some_and(|seq| self.highest < seq + window)
+	}
+
+	/// For a commit: takes failed ranges of a file (the root's handle: of all files) that are not reported yet: at most `most`,
+	/// and whether more are left.
+	pub fn take_failures(&mut self, seq: u64, handle: Handle, most: usize) -> (Vec<Failed>, bool) {
 		let selects = |f: &Failed| handle == Handle::ROOT || f.handle == handle;
 		let (selected, others): (Vec<_>, Vec<_>) = self.ledger.drain(..).partition(selects);
 		let mut selected = selected.into_iter();
-		let now = selected.by_ref().take(most).collect();
+		let now: Vec<Failed> = selected.by_ref().take(most).collect();
+		if !now.is_empty() {
+			self.told_by = Some(seq);
+		}
 		let later: Vec<_> = selected.collect();
 		let more = !later.is_empty();
 		self.ledger = later.into_iter().chain(others).collect();
@@ -129,7 +182,7 @@ pub struct Arrival {
 
 impl Arrival {
 	pub fn now() -> Arrival {
-		Arrival { at: Instant::now(), traced: fathom_record::now() }
+		Arrival { at: clock::now(), traced: fathom_record::now() }
 	}
 }
 
@@ -327,13 +380,13 @@ mod tests {
 		client.failed(Failed { handle: Handle([2; 32]), seq: 0, offset: 0, length: 1, errno: 5 });
 		let mut total = 0;
 		loop {
-			let (some, more) = client.take_failures(handle, 1000);
+			let (some, more) = client.take_failures(1, handle, 1000);
 			total += some.len();
 			if !more {
 				break;
 			}
 		}
 		assert_eq!(total, LEDGER + 1);
-		assert_eq!(client.take_failures(Handle::ROOT, 10).0.len(), 1);
+		assert_eq!(client.take_failures(2, Handle::ROOT, 10).0.len(), 1);
 	}
 }

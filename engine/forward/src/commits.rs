@@ -84,7 +84,7 @@ impl Server {
 
 	fn committed(&mut self, key: Key, handle: Handle) {
 		let Some(client) = self.clients.get_mut(&key.0) else { return };
-		let (failed, more) = client.take_failures(handle, limit::FAILED as usize);
+		let (failed, more) = client.take_failures(key.1, handle, limit::FAILED as usize);
 		self.answer(key, is_tail(more), &Reply::Commit { failed }, b"", 0);
 	}
 }

@@ -15,6 +15,7 @@ use rustix::event::epoll::{self, EventFlags};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::auth::Challenge;
+use crate::clock;
 use crate::queue::Key;
 
 /// Bytes that are read at once where it is not known what they are.
@@ -245,8 +246,8 @@ impl Connection {
 			readers: Vec::new(),
 			peer_gone: false,
 			peer_closed: false,
-			moved: Instant::now(),
-			began: Instant::now(),
+			moved: clock::now(),
+			began: clock::now(),
 		}
 	}
 
@@ -364,7 +365,7 @@ impl Connection {
 		match got {
 			Ok(0) => (self.peer_gone, self.peer_closed) = (true, true),
 			Ok(bytes) => {
-				self.moved = Instant::now();
+				self.moved = clock::now();
 				self.bytes_in += bytes as u64;
 				return Some(bytes);
 			}
@@ -387,7 +388,7 @@ impl Connection {
 
 	pub fn send(&mut self, frame: Vec<u8>, held: usize) {
 		if self.out.is_empty() {
-			self.moved = Instant::now();
+			self.moved = clock::now();
 		}
 		self.waiting_out += frame.len();
 		self.out.push_back((frame, held));
@@ -399,7 +400,7 @@ impl Connection {
 		while let Some((frame, held)) = self.out.front() {
 			match self.socket.write(&frame[self.front_sent..]) {
 				Ok(bytes) => {
-					self.moved = Instant::now();
+					self.moved = clock::now();
 					self.waiting_out -= bytes;
 					self.front_sent += bytes;
 					if self.front_sent == frame.len() {

@@ -11,6 +11,7 @@ use fathom_wire::number::{limit, lock};
 use fathom_wire::{Awaited, Claim, Handle, Holder, Reply, Request};
 use rustix::io::Errno;
 
+use crate::clock;
 use crate::done::Done;
 use crate::group::{id_of, owner_among};
 use crate::locks::{Lock, LockOwner};
@@ -56,7 +57,7 @@ impl Server {
 	/// A request has begun to wait for a lock.
 	pub fn follow_wait(&mut self, key: Key) {
 		if self.callers.is_some() && self.wait_of(key).is_some() {
-			self.deadlocks.due.insert((Instant::now() + LONG, key, false));
+			self.deadlocks.due.insert((clock::now() + LONG, key, false));
 		}
 	}
 
@@ -79,7 +80,7 @@ impl Server {
 
 	/// Waits that have lasted.
 	pub fn follow_waits(&mut self) {
-		let now = Instant::now();
+		let now = clock::now();
 		while self.deadlocks.next().is_some_and(|due| due <= now) {
 			let Some((_, key, gave_way)) = self.deadlocks.due.pop_first() else { return };
 			let (Some(wait), Some(callers)) = (self.wait_of(key), &self.callers) else { continue };
@@ -98,10 +99,10 @@ impl Server {
 				self.unpark(key, Errno::DEADLK);
 			}
 			Some(_) => {
-				self.deadlocks.due.insert((Instant::now() + YIELD, key, true));
+				self.deadlocks.due.insert((clock::now() + YIELD, key, true));
 			}
 			None => {
-				self.deadlocks.due.insert((Instant::now() + AGAIN, key, false));
+				self.deadlocks.due.insert((clock::now() + AGAIN, key, false));
 			}
 		}
 	}

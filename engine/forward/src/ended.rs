@@ -19,13 +19,16 @@ const LINES: usize = 32;
 pub struct Ended(Vec<(u64, Vec<u64>)>);
 
 impl Ended {
-	/// What was written into memory is lost with the machine: ends before it was started do not count.
 	pub fn read(root: BorrowedFd<'_>) -> Result<Ended, String> {
-		let bytes = read_own(&root, NAME)?.unwrap_or_default();
-		let text = String::from_utf8_lossy(&bytes); // a line that is not whole is none
+		Ok(Ended::of_lines(&read_own(&root, NAME)?.unwrap_or_default()))
+	}
+
+	/// What was written into memory is lost with the machine: ends before it was started do not count.
+	pub fn of_lines(bytes: &[u8]) -> Ended {
+		let text = String::from_utf8_lossy(bytes); // a line that is not whole is none
 		let lines: Vec<&str> = text.lines().collect();
 		let last = &lines[lines.len().saturating_sub(LINES)..];
-		Ok(Ended(last.iter().filter_map(|line| parse(line, &boot())).collect()))
+		Ended(last.iter().filter_map(|line| parse(line, &boot())).collect())
 	}
 
 	/// Epochs of which all of a client's writes are written.
@@ -35,13 +38,16 @@ impl Ended {
 	}
 }
 
-/// This server ends, and has written all but what these clients were not told of.
-pub fn note(root: BorrowedFd<'_>, epoch: u64, failed: &[u64]) -> Result<(), Errno> {
-	let failed: String = failed.iter().map(|client| format!(" {client:016x}")).collect();
+pub fn note(root: BorrowedFd<'_>, line: &str) -> Result<(), Errno> {
 	let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE;
 	let mut file = own_file(&own_directory(&root, true)?, NAME, flags)?;
-	let line = format!("{epoch:016x} {}{failed}\n", boot());
 	file.write_all(line.as_bytes()).map_err(|_| Errno::IO)
+}
+
+/// A server ends, and has written all but what these clients were not told of.
+pub fn line(epoch: u64, failed: &[u64]) -> String {
+	let failed: String = failed.iter().map(|client| format!(" {client:016x}")).collect();
+	format!("{epoch:016x} {}{failed}\n", boot())
 }
 
 fn parse(line: &str, boot: &str) -> Option<(u64, Vec<u64>)> {

@@ -4,6 +4,7 @@ use std::io;
 use std::time::Instant;
 
 use crate::client::Client;
+use crate::clock;
 use crate::connection::{Connection, Stage};
 use crate::ended;
 use crate::limits::{DRAIN, TICK};
@@ -12,7 +13,7 @@ use crate::server::Server;
 impl Server {
 	/// Requests whose deadline has passed, clients that are gone, peers that do not read.
 	pub fn expire(&mut self) {
-		let now = Instant::now();
+		let now = clock::now();
 		while let Some((due, key)) = self.deadlines.first().copied() {
 			if due > now {
 				break;
@@ -67,13 +68,13 @@ impl Server {
 	}
 
 	pub fn drain(&mut self) {
-		self.draining.get_or_insert_with(Instant::now);
+		self.draining.get_or_insert_with(clock::now);
 		self.unpark_all();
 	}
 
 	pub fn is_drained(&self) -> bool {
 		let Some(since) = self.draining else { return false };
-		since.elapsed() > DRAIN || (self.is_idle() && self.is_left_alone(since))
+		clock::since(since) > DRAIN || (self.is_idle() && self.is_left_alone(since))
 	}
 
 	/// What is still under way after all that time may never end: then the store is left as it is.
@@ -82,13 +83,11 @@ impl Server {
 			return Ok(());
 		}
 		self.store.end().map_err(|trouble| trouble.why)?;
-		let failed = self.clients.iter().filter(|(_, client)| !client.unreported().is_empty());
+		let failed = self.clients.iter().filter(|(_, client)| client.may_not_know());
 		let failed: Vec<u64> = failed.map(|(id, _)| *id).collect();
 		// without that line clients take what was written for lost, and say so
-		if self.count.accepted > 0
-			&& let Some(place) = self.store.own_place()
-		{
-			let _ = ended::note(place, self.epoch, &failed);
+		if self.count.accepted > 0 {
+			let _ = self.store.note_end(&ended::line(self.epoch, &failed));
 		}
 		Ok(())
 	}

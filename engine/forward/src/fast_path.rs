@@ -5,6 +5,7 @@ use fathom_wire::number::{flag, hint, level, op};
 use fathom_wire::{Extent, HEADER, Handle, Header, Hints, Reply, Request};
 
 use crate::answers::{changes, reply_header};
+use crate::client::Client;
 use crate::limits::INLINE;
 use crate::reads::reply_bytes;
 use crate::server::Server;
@@ -19,7 +20,8 @@ impl Server {
 		hints: &Hints,
 		data: &[u8],
 	) -> bool {
-		if fathom_record::is_on() || header.flags & (flag::PULL | flag::SYNC) != 0 {
+		let in_order = self.clients.get(&header.client).is_some_and(Client::keeps_order);
+		if in_order || fathom_record::is_on() || header.flags & (flag::PULL | flag::SYNC) != 0 {
 			return false;
 		}
 		let frame = match request {

@@ -8,6 +8,7 @@ use fathom_wire::{Handle, Hints, Reply, Request, Text, Wanted};
 use rustix::io::Errno;
 
 use crate::append_owner::{Answer, Asker, OwnerRequest};
+use crate::client::Pending;
 use crate::done::Done;
 use crate::names::hold;
 use crate::queue::Key;
@@ -44,10 +45,36 @@ fn access(op: u16) -> Option<u32> {
 	}
 }
 
+/// The file whose contents a request is about.
+fn file_of(request: &Request) -> Option<Handle> {
+	match request {
+		Request::Write { handle, .. }
+		| Request::Append { handle, .. }
+		| Request::Read { handle, .. }
+		| Request::Commit { handle, .. }
+		| Request::GetAttr { handle }
+		| Request::SetAttr { handle, .. }
+		| Request::Allocate { handle, .. } => Some(*handle),
+		_ => None,
+	}
+}
+
 impl Server {
-	/// A request begins; before it its files are looked for, if they are not known and it names their paths.
+	/// A request begins; before it its files are looked for, if they are not known and it names their paths. Meanwhile the client's
+	/// others wait, and so do those that are on a file of which earlier ones are to come again: none passes another.
 	pub fn begin_with_files(&mut self, key: Key, request: Request, data: (Vec<u8>, usize)) {
 		let paths = self.pending(key).map(|pending| paths(&pending.hints)).unwrap_or_default();
+		let Some(client) = self.clients.get_mut(&key.0) else { return };
+		if client.is_finding {
+			return client.behind.push_back((key.1, (request, data)));
+		}
+		if let Some(handle) = file_of(&request) {
+			match paths.is_empty() {
+				false => client.comes_again(handle, key.1),
+				true if client.is_stale(handle) => return self.fail(key, Errno::STALE, (0, 0)),
+				true => {}
+			}
+		}
 		let unknown = paths.into_iter().filter(|(handle, _)| self.files.get(handle).is_none());
 		let unknown: Vec<_> = unknown.collect();
 		let root = self.files.get(&Handle::ROOT).map(|file| file.object.clone());
@@ -55,6 +82,9 @@ impl Server {
 			return self.begin(key, request, data);
 		};
 		let access = self.pending(key).and_then(|pending| access(pending.header.op));
+		if let Some(client) = self.clients.get_mut(&key.0) {
+			client.is_finding = true;
+		}
 		let workers = self.workers_of(&unknown[0].0);
 		let work = move |store: &Store| {
 			let all = unknown.into_iter();
@@ -73,7 +103,33 @@ impl Server {
 				hold(self, key.0, handle);
 			}
 		}
+		if let Some(client) = self.clients.get_mut(&key.0) {
+			client.is_finding = false;
+		}
 		self.begin(key, waiting.0, waiting.1);
+		self.begin_behind(key.0);
+	}
+
+	/// What waited for files of earlier requests, up to one whose own are looked for.
+	fn begin_behind(&mut self, id: u64) {
+		let next = |server: &mut Server| {
+			let client = server.clients.get_mut(&id).filter(|client| !client.is_finding)?;
+			client.behind.pop_front()
+		};
+		while let Some((seq, (request, data))) = next(self) {
+			self.begin_with_files((id, seq), request, data);
+		}
+	}
+
+	/// A request has its answer: it comes again if its file is not known, and it did not say where that is.
+	pub fn note_stale(&mut self, (id, seq): Key, pending: &Pending, status: u32) {
+		let stale = status == Errno::STALE.raw_os_error() as u32;
+		let again = stale && !pending.hints.has(hint::FOUND_AT);
+		if let (Some(handle), Some(client)) =
+			(file_of(&pending.request), self.clients.get_mut(&id).filter(|c| !c.is_server))
+		{
+			client.set_stale(handle, seq, again);
+		}
 	}
 
 	/// An append to a file that is not known may have been done: the journal of the file's end says it.
@@ -81,6 +137,9 @@ impl Server {
 		let retried = self.pending(key).is_some_and(|p| p.header.flags & flag::RETRY != 0);
 		if !retried {
 			return Err(Errno::STALE);
+		}
+		if let Some(client) = self.clients.get_mut(&key.0).filter(|client| !client.is_server) {
+			client.set_stale(handle, key.1, true); // what comes before the answer must not pass it
 		}
 		let wanted = vec![Wanted { client: key.0, seq: key.1, length, align: 1 }];
 		let request = OwnerRequest { flags: reserve::ASKED, wanted, ..OwnerRequest::default() };

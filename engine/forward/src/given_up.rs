@@ -16,6 +16,13 @@ pub struct GivenUp {
 	asking: bool,
 }
 
+impl GivenUp {
+	#[cfg(test)]
+	pub fn is_empty(&self) -> bool {
+		self.waiting.is_empty() && !self.asking
+	}
+}
+
 impl Server {
 	/// What an owner was asked may have been done; its asker has been told that it was not answered.
 	pub fn give_up_at_owner(&mut self, handle: Handle, request: OwnerRequest) {

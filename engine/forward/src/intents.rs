@@ -3,24 +3,25 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::fs::File;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::sync::{Arc, Mutex, Once, OnceLock};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use fathom_wire::number::limit;
 use fathom_wire::{Attr, Time};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
-use rustix::time::{ClockId, clock_gettime};
+use rustix::time::ClockId;
 
 use crate::Map;
+use crate::clock;
 use crate::journal::{JOURNALS, errno_of, own_directory, own_file, read_own};
 use crate::queue::Key;
 use crate::trouble::{Trouble, errno_text};
 
-/// In the server's own directory: records in places that are used again once nobody can ask.
+/// In the server's own directory: records in places that are used again once nobody can ask. A group's servers have one each, by
+/// their numbers.
 const NAME: &str = "names";
 /// Bytes of a record: client, seq, seconds and nanoseconds of when it began, errno, number of what is moved, checksum.
 const RECORD: usize = 48;
@@ -67,23 +68,18 @@ impl Record {
 	}
 }
 
-fn clock(id: ClockId) -> (i64, u32) {
-	let now = clock_gettime(id);
-	(now.tv_sec, now.tv_nsec as u32)
-}
-
 /// The kernel dates no file that is made from now on earlier.
 fn now() -> (i64, u32) {
-	clock(ClockId::RealtimeCoarse)
+	clock::date(ClockId::RealtimeCoarse)
 }
 
 /// A moment after all files that are there, and before all that are made after this. Since Linux 6.13 some files are dated
 /// to the nanosecond, others by ticks: the next tick is waited for.
 fn start() -> (i64, u32) {
-	let started = clock(ClockId::Realtime);
-	let until = Instant::now() + TICK;
-	while now() <= started && Instant::now() < until {
-		sleep(Duration::from_millis(1));
+	let started = clock::date(ClockId::Realtime);
+	let until = clock::now() + TICK;
+	while now() <= started && clock::now() < until {
+		clock::pause(Duration::from_millis(1));
 	}
 	started
 }
@@ -114,12 +110,64 @@ impl Places {
 	}
 }
 
-pub struct Intents {
+/// Where records are kept.
+pub trait RecordStore: Send + Sync {
+	/// All that are there.
+	fn read(&self) -> Result<Vec<u8>, String>;
+	/// In its place; it outlives this process.
+	fn write(&self, at: u64, record: &[u8]) -> Result<(), Errno>;
+}
+
+/// A file in the server's own directory.
+pub struct RecordFile {
 	/// Made when it is needed.
 	file: OnceLock<File>,
 	/// By one alone, as others write into it at once.
 	opening: Mutex<()>,
-	root: std::os::fd::OwnedFd,
+	root: OwnedFd,
+	name: String,
+}
+
+impl RecordFile {
+	/// `server`: its number and how many share the directory.
+	pub fn beneath(root: BorrowedFd<'_>, server: (u32, u32)) -> Result<RecordFile, Errno> {
+		let root = rustix::io::fcntl_dupfd_cloexec(root, 0)?;
+		let name = match server {
+			(0, 1) => NAME.to_owned(),
+			(number, _) => format!("{NAME}.{number}"),
+		};
+		Ok(RecordFile { file: OnceLock::new(), opening: Mutex::new(()), root, name })
+	}
+
+	fn file(&self) -> Result<&File, Errno> {
+		if let Some(file) = self.file.get() {
+			return Ok(file);
+		}
+		let _alone = self.opening.lock().map_err(|_| Errno::IO)?;
+		if let Some(file) = self.file.get() {
+			return Ok(file);
+		}
+		let flags = OFlags::RDWR | OFlags::CREATE;
+		let file = own_file(&own_directory(&self.root, true)?, &self.name, flags)?;
+		let length = file.metadata().map_or(0, |facts| facts.len() as usize);
+		// what there is no room for now may find it later
+		let _ = file.write_all_at(&vec![0; ROOM.saturating_sub(length)], length as u64);
+		Ok(self.file.get_or_init(|| file))
+	}
+}
+
+impl RecordStore for RecordFile {
+	fn read(&self) -> Result<Vec<u8>, String> {
+		Ok(read_own(&self.root, &self.name)?.unwrap_or_default())
+	}
+
+	fn write(&self, at: u64, record: &[u8]) -> Result<(), Errno> {
+		self.file()?.write_all_at(record, at).map_err(|error| errno_of(&error))
+	}
+}
+
+pub struct Intents {
+	records: Box<dyn RecordStore>,
 	before: Map<Key, (Record, u64)>,
 	places: Mutex<Places>,
 	started: (i64, u32),
@@ -128,9 +176,9 @@ pub struct Intents {
 }
 
 impl Intents {
-	pub fn open(root: BorrowedFd<'_>) -> Result<Intents, String> {
+	pub fn open(records: Box<dyn RecordStore>) -> Result<Intents, String> {
 		let started = start();
-		let bytes = read_own(&root, NAME)?.unwrap_or_default();
+		let bytes = records.read()?;
 		let mut places = Places { next: (bytes.len() / RECORD) as u64, ..Places::default() };
 		let mut before: Map<Key, (Record, u64)> = Map::default();
 		for (place, record) in (0u64..).zip(bytes.chunks_exact(RECORD).map(Record::parse)) {
@@ -139,9 +187,7 @@ impl Intents {
 				None => places.free.push(place),
 			}
 		}
-		let root = rustix::io::fcntl_dupfd_cloexec(root, 0).map_err(errno_text)?;
-		let (file, opening, logged) = (OnceLock::new(), Mutex::new(()), Once::new());
-		Ok(Intents { file, opening, root, before, places: Mutex::new(places), started, logged })
+		Ok(Intents { records, before, places: Mutex::new(places), started, logged: Once::new() })
 	}
 
 	/// A request that changes names begins; `again`: it may have been asked before; `frees`: it makes room.
@@ -169,22 +215,6 @@ impl Intents {
 		}
 	}
 
-	fn file(&self) -> Result<&File, Errno> {
-		if let Some(file) = self.file.get() {
-			return Ok(file);
-		}
-		let _alone = self.opening.lock().map_err(|_| Errno::IO)?;
-		if let Some(file) = self.file.get() {
-			return Ok(file);
-		}
-		let flags = OFlags::RDWR | OFlags::CREATE;
-		let file = own_file(&own_directory(&self.root, true)?, NAME, flags)?;
-		let length = file.metadata().map_or(0, |facts| facts.len() as usize);
-		// what there is no room for now may find it later
-		let _ = file.write_all_at(&vec![0; ROOM.saturating_sub(length)], length as u64);
-		Ok(self.file.get_or_init(|| file))
-	}
-
 	/// Said once: what is done so may be done twice.
 	fn log(&self, why: &str) {
 		self.logged.call_once(|| {
@@ -207,8 +237,7 @@ pub struct Intent {
 
 impl Intent {
 	fn write(&self) -> Result<(), Errno> {
-		let at = self.place * RECORD as u64;
-		self.intents.file()?.write_all_at(&self.record.bytes(), at).map_err(|e| errno_of(&e))
+		self.intents.records.write(self.place * RECORD as u64, &self.record.bytes())
 	}
 
 	/// Writes down what is about to be done; an error: it must not be done.
@@ -278,6 +307,14 @@ mod tests {
 	use super::*;
 	use std::os::fd::AsFd;
 
+	fn open(root: &File) -> Intents {
+		open_as(root, (0, 1))
+	}
+
+	fn open_as(root: &File, server: (u32, u32)) -> Intents {
+		Intents::open(Box::new(RecordFile::beneath(root.as_fd(), server).unwrap())).unwrap()
+	}
+
 	#[test]
 	fn a_record_that_is_cut_off_is_none() {
 		let record = Record { key: (7, 9), began: (1 << 40, 5), errno: 17, moved: 3 };
@@ -293,10 +330,10 @@ mod tests {
 		std::fs::create_dir_all(&place).unwrap();
 		let root = File::open(&place).unwrap();
 		let exists = || Err::<u32, Trouble>(Errno::EXIST.into());
-		let first = Arc::new(Intents::open(root.as_fd()).unwrap());
+		let first = Arc::new(open(&root));
 		assert!(first.begin((1, 1), false, false).once(None, || Ok(1), |_, _| None).is_ok());
 		assert!(first.begin((1, 2), false, false).once(None, exists, |_, _| Some(9)).is_err());
-		let next = Arc::new(Intents::open(root.as_fd()).unwrap());
+		let next = Arc::new(open(&root));
 		let again = |seq| next.begin((1, seq), true, false);
 		assert_eq!(again(1).once(None, exists, |_, _| Some(2)).unwrap(), 2);
 		assert!(again(2).once(None, || Ok(1), |_, _| Some(9)).is_err());
@@ -311,14 +348,31 @@ mod tests {
 			let place = place.join(round.to_string());
 			std::fs::create_dir_all(&place).unwrap();
 			let root = File::open(&place).unwrap();
-			let first = Arc::new(Intents::open(root.as_fd()).unwrap());
+			let first = Arc::new(open(&root));
 			std::thread::scope(|scope| {
 				for seq in 1..=8 {
 					let intent = first.begin((1, seq), false, false);
 					scope.spawn(move || intent.once(None, || Ok(1), |_, _| None).unwrap());
 				}
 			});
-			assert_eq!(Intents::open(root.as_fd()).unwrap().before.len(), 8);
+			assert_eq!(open(&root).before.len(), 8);
+		}
+		std::fs::remove_dir_all(&place).unwrap();
+	}
+
+	#[test]
+	fn servers_of_a_group_keep_what_they_wrote_down_from_each_other() {
+		let place = std::env::temp_dir().join(format!("fathom-group-{}", std::process::id()));
+		std::fs::create_dir_all(&place).unwrap();
+		let root = File::open(&place).unwrap();
+		let servers = [0, 1].map(|number| (number, Arc::new(open_as(&root, (number, 2)))));
+		for (number, server) in &servers {
+			let key = (u64::from(*number) + 1, 1);
+			server.begin(key, false, false).once(None, || Ok(1), |_, _| None).unwrap();
+		}
+		for number in 0..2 {
+			let before = open_as(&root, (number, 2)).before;
+			assert_eq!(before.keys().collect::<Vec<_>>(), [&(u64::from(number) + 1, 1)]);
 		}
 		std::fs::remove_dir_all(&place).unwrap();
 	}

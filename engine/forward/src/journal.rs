@@ -32,7 +32,7 @@ pub trait JournalStore: Send + Sync {
 
 /// A journal that is open.
 pub trait JournalFile: Send {
-	/// Behind what is there; it outlives this process.
+	/// Behind what is there, all of it or nothing; it outlives this process.
 	fn add(&mut self, text: &[u8]) -> Result<(), Errno>;
 }
 
@@ -88,6 +88,7 @@ impl Journal {
 			return journal_store.remove(&self.name);
 		}
 		let new = format!("{}.new", self.name);
+		journal_store.remove(&new)?; // of one that a kill interrupted
 		journal_store.open(&new)?.add(text(lines).as_bytes())?;
 		journal_store.rename(&new, &self.name)
 	}
@@ -193,7 +194,21 @@ impl JournalStore for JournalDirectory {
 
 impl JournalFile for File {
 	fn add(&mut self, text: &[u8]) -> Result<(), Errno> {
-		self.write_all(text).map_err(|error| errno_of(&error))
+		let mut left = text;
+		while !left.is_empty() {
+			match self.write(left) {
+				Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+				Ok(bytes) if bytes > 0 => left = &left[bytes..],
+				failed => {
+					// what its asker is told was not written must not be read
+					let added = (text.len() - left.len()) as u64;
+					let length = self.metadata().map_or(0, |facts| facts.len());
+					let _ = self.set_len(length.saturating_sub(added));
+					return Err(failed.map_or_else(|error| errno_of(&error), |_| Errno::IO));
+				}
+			}
+		}
+		Ok(())
 	}
 }
 

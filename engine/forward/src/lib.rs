@@ -17,6 +17,7 @@ mod callers;
 mod ceph;
 mod claim;
 mod client;
+mod clock;
 mod coalesce;
 mod commits;
 mod connection;
@@ -60,6 +61,8 @@ mod sending;
 mod server;
 mod session;
 mod sieving;
+#[cfg(test)]
+mod simulation;
 mod store;
 mod striped;
 mod stripes;
@@ -94,6 +97,8 @@ pub enum Export {
 		conf: Option<PathBuf>,
 		id: String,
 	},
+	#[cfg(test)]
+	Simulated(std::sync::Arc<simulation::disk::Disk>),
 	/// What the server at this address exports (unix:PATH, tcp:HOST:PORT or ofi:HOST:PORT), by what it is shown.
 	Server(String, Secrets),
 }
@@ -101,6 +106,8 @@ pub enum Export {
 impl fmt::Display for Export {
 	fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
 		match self {
+			#[cfg(test)]
+			Export::Simulated(_) => write!(to, "simulated"),
 			Export::Directory(path) => write!(to, "{}", path.display()),
 			Export::Cephfs { path, .. } => write!(to, "cephfs:{}", path.display()),
 			Export::Server(address, _) => write!(to, "{address}"),
@@ -147,5 +154,9 @@ pub struct Settings {
 }
 
 /// Looked up some ten times a request; keys come from our own user only.
-type Map<K, V> = std::collections::HashMap<K, V, ahash::RandomState>;
-type Set<K> = std::collections::HashSet<K, ahash::RandomState>;
+type Map<K, V> = std::collections::HashMap<K, V, HashState>;
+type Set<K> = std::collections::HashSet<K, HashState>;
+#[cfg(not(test))]
+type HashState = ahash::RandomState;
+#[cfg(test)]
+type HashState = simulation::SameHashes;

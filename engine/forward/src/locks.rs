@@ -1,12 +1,13 @@
 //! Who has locked what: locks of ranges and of whole files, by the rules of Linux's fcntl and flock. What waits is granted in
 //! the order in which it came, as soon as nothing is in its way.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 
 use fathom_wire::number::{limit, lock, mode};
 use fathom_wire::{Claim, Handle};
 use rustix::io::Errno;
 
+use crate::Map;
 use crate::queue::Key;
 
 /// Locks of one owner are not in each other's way.
@@ -89,7 +90,7 @@ impl Lock {
 
 /// How many locks each client has.
 #[derive(Default)]
-struct Counts(HashMap<u64, usize>);
+struct Counts(Map<u64, usize>);
 
 impl Counts {
 	fn of(&self, client: u64) -> usize {
@@ -231,7 +232,7 @@ pub enum Outcome {
 /// Of all files.
 #[derive(Default)]
 pub struct Locks {
-	files: HashMap<Handle, File>,
+	files: Map<Handle, File>,
 	counts: Counts,
 }
 

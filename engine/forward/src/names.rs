@@ -357,6 +357,9 @@ impl Server {
 		if let Some(pending) = self.pending(key) {
 			pending.resolved = handle.or(pending.resolved);
 		}
+		if let (Some(client), Some(handle)) = (self.clients.get_mut(&key.0), handle) {
+			client.knows_anew(handle, key.1);
+		}
 		self.check_cache(key, handle, &result);
 		let flags = match self.pending(key).map(|pending| &pending.request) {
 			Some(Request::Open { flags, .. }) => Some(*flags),

@@ -14,6 +14,7 @@ use rustix::io::Errno;
 
 use crate::Settings;
 use crate::client::Doing;
+use crate::clock;
 use crate::done::Done;
 use crate::pulls::is_pulled;
 use crate::queue::{Access, Key};
@@ -125,7 +126,7 @@ fn run(
 	room: usize,
 	due: Instant,
 ) -> Result<Vec<u8>, Trouble> {
-	let left = due.saturating_duration_since(Instant::now());
+	let left = due.saturating_duration_since(clock::now());
 	if left.is_zero() {
 		let why = format!("operation '{}' was not begun", operation.name);
 		return Err(Trouble::new(Errno::TIMEDOUT, why));

@@ -10,6 +10,7 @@ use rustix::io::Errno;
 use crate::answers::reply_header;
 use crate::callers::callers_of;
 use crate::client::{Doing, Early, Pending, Writing};
+use crate::clock;
 use crate::limits::UNFINISHED;
 use crate::queue::{Key, Piece};
 use crate::server::Server;
@@ -30,13 +31,13 @@ pub struct Pulls {
 
 impl Pulls {
 	fn requested(&mut self) {
-		self.since.get_or_insert_with(Instant::now);
+		self.since.get_or_insert_with(clock::now);
 	}
 
 	/// A part came; `all`: no other is under way.
 	fn arrived(&mut self, all: bool) {
 		let Some(since) = self.since else { return };
-		let now = Instant::now();
+		let now = clock::now();
 		self.first.get_or_insert(now - since);
 		if all {
 			self.whole += now - since;
@@ -46,7 +47,7 @@ impl Pulls {
 
 	/// What the first part took, and all.
 	pub fn took(&self) -> (Duration, Duration) {
-		let open = self.since.map_or(Duration::ZERO, |since| since.elapsed());
+		let open = self.since.map_or(Duration::ZERO, clock::since);
 		(self.first.unwrap_or(open), self.whole + open)
 	}
 }

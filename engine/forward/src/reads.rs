@@ -1,7 +1,5 @@
 //! Reads: large ones piece by piece, as there is room in the pool.
 
-use std::time::Instant;
-
 use fathom_record::Purpose;
 use fathom_wire::number::{flag, hint, kind, limit};
 use fathom_wire::{Extent, HEADER, Handle, Header, Hints, Reply, Request, compress};
@@ -9,6 +7,7 @@ use rustix::io::Errno;
 
 use crate::answers::reply_header;
 use crate::client::{Doing, Reading};
+use crate::clock;
 use crate::done::{Done, ReadFrame};
 use crate::limits::AHEAD;
 use crate::queue::{Access, Key};
@@ -92,7 +91,7 @@ impl Server {
 			let moved: u64 = parts.iter().map(|(_, bytes)| bytes).sum();
 			frame.truncate(head + moved as usize);
 			let got = ReadFrame { frame, parts, error: None, compressed: false, held };
-			return self.done_inline.push_back((Instant::now(), Done::Read(key, got)));
+			return self.done_inline.push_back((clock::now(), Done::Read(key, got)));
 		}
 		let work = move |store: &Store| {
 			let (parts, error) = read(store, &object, &parts, &mut frame[head..], quiet);

@@ -7,6 +7,7 @@ use fathom_record::Purpose;
 use fathom_wire::number::lock;
 use fathom_wire::{Handle, Request};
 
+use crate::clock;
 use crate::done::Done;
 use crate::layout::Layout;
 use crate::server::Server;
@@ -86,7 +87,7 @@ impl Server {
 	}
 
 	fn note_removed(&mut self, grace: Duration) {
-		let not_before = Instant::now() + grace;
+		let not_before = clock::now() + grace;
 		for (home, layout) in self.store.take_removed() {
 			if !self.orphans.iter().any(|orphan| orphan.home == home) {
 				self.orphans.push(Orphan { home, layout, not_before, reported: false });
@@ -102,7 +103,7 @@ impl Server {
 			return;
 		}
 		self.note_removed(GRACE);
-		let now = Instant::now();
+		let now = clock::now();
 		let all = std::mem::take(&mut self.orphans);
 		let (free, later): (Vec<Orphan>, Vec<Orphan>) = all.into_iter().partition(|orphan| {
 			let held = self.files.get(&orphan.home).is_some_and(|file| file.holds > 0);
@@ -122,7 +123,7 @@ impl Server {
 				let (name, why) = (orphan.layout.name(), trouble.why);
 				warn!("fathom-engine: data of removed file {name} is not freed yet: {why}");
 			}
-			let not_before = Instant::now() + AGAIN;
+			let not_before = clock::now() + AGAIN;
 			self.orphans.push(Orphan { not_before, reported: true, ..orphan });
 		}
 	}
@@ -135,7 +136,7 @@ impl Server {
 		}
 		self.group.hang_up();
 		let peers = self.clients.values().any(|client| client.is_peer && client.connections > 0);
-		!peers || self.last_peer_request.max(since).elapsed() > self.settings.patience
+		!peers || clock::since(self.last_peer_request.max(since)) > self.settings.patience
 	}
 }
 

@@ -1,7 +1,7 @@
 //! What comes: connections, their frames, the requests in them.
 
 use std::io;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use fathom_wire::number::{flag, kind, limit, op, reserve, status};
 use fathom_wire::{Header, Hints, Part, Request, WireError, expand};
@@ -10,6 +10,7 @@ use rustix::io::Errno;
 
 use crate::Settings;
 use crate::client::{Arrival, Pending};
+use crate::clock;
 use crate::connection::{Connection, Received, Socket, Stage};
 use crate::limits::{FULL, GREETING, PARKED, TICK, UNFINISHED};
 use crate::listen::{Listeners, ready_tcp};
@@ -33,17 +34,22 @@ impl Server {
 				Some(Err(error)) if error.kind() == io::ErrorKind::WouldBlock => return,
 				Some(Err(_)) => return self.accept_later(listeners), // no descriptor is left
 			};
-			let ready = match &socket {
-				Socket::Unix(socket) => socket.set_nonblocking(true),
-				Socket::Tcp(socket) => ready_tcp(socket, self.settings.lease),
-				Socket::Ofi(_) => Ok(()),
-			};
-			let number = self.next_connection;
-			if ready.is_ok() && self.watch(number, &socket).is_ok() {
-				self.next_connection += 1;
-				self.connections.insert(number, Connection::new(socket));
-				self.strangers.insert(number);
-			}
+			self.greet_later(socket);
+		}
+	}
+
+	/// A connection of somebody who has not said anything yet.
+	pub fn greet_later(&mut self, socket: Socket) {
+		let ready = match &socket {
+			Socket::Unix(socket) => socket.set_nonblocking(true),
+			Socket::Tcp(socket) => ready_tcp(socket, self.settings.lease),
+			Socket::Ofi(_) => Ok(()),
+		};
+		let number = self.next_connection;
+		if ready.is_ok() && self.watch(number, &socket).is_ok() {
+			self.next_connection += 1;
+			self.connections.insert(number, Connection::new(socket));
+			self.strangers.insert(number);
 		}
 	}
 
@@ -56,7 +62,7 @@ impl Server {
 	fn end_stranger(&mut self) -> bool {
 		let Some(oldest) = self.strangers.first().copied() else { return false };
 		let began = self.connections.get(&oldest).map(|connection| connection.began);
-		let long = began.is_none_or(|began| began.elapsed() > GREETING);
+		let long = began.is_none_or(|began| clock::since(began) > GREETING);
 		if long {
 			self.close(oldest);
 		}
@@ -65,12 +71,12 @@ impl Server {
 
 	/// A listener that nobody is taken from would be told of again and again.
 	fn accept_later(&mut self, listeners: &Listeners) {
-		self.full_until = Some(Instant::now() + TICK);
+		self.full_until = Some(clock::now() + TICK);
 		self.watch_listeners(listeners, EventFlags::empty());
 	}
 
 	pub fn accept_again(&mut self, listeners: &Listeners) {
-		if self.full_until.is_some_and(|until| until <= Instant::now()) {
+		if self.full_until.is_some_and(|until| until <= clock::now()) {
 			self.full_until = None;
 			self.watch_listeners(listeners, EventFlags::IN);
 		}
@@ -237,7 +243,7 @@ impl Server {
 			return self.refuse_request(number, header, status::DRAINING, "the server is ending");
 		}
 		if client.is_peer {
-			self.last_peer_request = Instant::now();
+			self.last_peer_request = clock::now();
 		}
 		if client.is_server && is_moot_without_asker(&request) && connection.socket.is_left() {
 			return;

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use fathom_record::Purpose;
 use fathom_wire::number::lock;
@@ -11,6 +11,7 @@ use fathom_wire::{Claim, Handle, Reply, Request};
 use rustix::io::Errno;
 
 use crate::client::Doing;
+use crate::clock;
 use crate::connection::Stage;
 use crate::done::Done;
 use crate::group::id_of;
@@ -65,7 +66,7 @@ impl Server {
 		{
 			client.remote_locks.entry(id).or_insert_with(|| (peer.clone(), 0));
 		}
-		let deadline = Instant::now() + self.settings.patience;
+		let deadline = clock::now() + self.settings.patience;
 		self.call(move || {
 			let answer = peer.call(&request, deadline).map(|answer| answer.reply);
 			Done::Relayed(key, id, claim.client, answer)
@@ -96,7 +97,7 @@ impl Server {
 			Err(trouble) if trouble.errno == Errno::AGAIN && waits => match last {
 				None => {
 					self.park(key);
-					self.relays.insert((Instant::now() + pause, key));
+					self.relays.insert((clock::now() + pause, key));
 				}
 				Some((status, why)) => {
 					self.leave_park(key);
@@ -125,7 +126,7 @@ impl Server {
 
 	/// Locks that are asked for again.
 	pub fn relay_again(&mut self) {
-		let now = Instant::now();
+		let now = clock::now();
 		while let Some((due, key)) = self.relays.first().copied().filter(|(due, _)| *due <= now) {
 			self.relays.remove(&(due, key));
 			let Some(pending) = self.pending(key) else { continue };
@@ -151,7 +152,7 @@ impl Server {
 	/// The owners of files give back what a client has there.
 	pub fn give_back_remote_locks(&mut self, client: u64) {
 		let Some(known) = self.clients.get_mut(&client) else { return };
-		let deadline = Instant::now() + self.settings.patience;
+		let deadline = clock::now() + self.settings.patience;
 		for (handle, (peer, _)) in std::mem::take(&mut known.remote_locks) {
 			let flags = lock::RELAYED | lock::ALL;
 			let claim = Claim { client, flags, ..Claim::default() };
@@ -179,7 +180,7 @@ impl Server {
 			}
 		}
 		for peer in quiet.into_values() {
-			let deadline = Instant::now() + lease / 4;
+			let deadline = clock::now() + lease / 4;
 			self.call(move || {
 				let _ = peer.call(&Request::Ping {}, deadline);
 				Done::Released

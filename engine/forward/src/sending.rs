@@ -1,9 +1,8 @@
 //! What goes out, and the end of a connection.
 
-use std::time::Instant;
-
 use rustix::event::epoll;
 
+use crate::clock;
 use crate::connection::Stage;
 use crate::limits::{AHEAD, FULL};
 use crate::server::Server;
@@ -72,7 +71,7 @@ impl Server {
 		let Some(client) = self.clients.get_mut(&id) else { return };
 		client.connections = client.connections.saturating_sub(1);
 		if client.connections == 0 {
-			client.idle_since = Some(Instant::now());
+			client.idle_since = Some(clock::now());
 			if ended && !client.is_peer {
 				self.give_locks_back(id);
 			}

@@ -16,6 +16,7 @@ use crate::append_owner::AppendOwner;
 use crate::auth::random;
 use crate::cache::Cache;
 use crate::client::Client;
+use crate::clock;
 use crate::coalesce::{Question, Waiters};
 use crate::connection::{Buffers, Connection};
 use crate::data::Count;
@@ -37,8 +38,8 @@ use crate::trouble::{Trouble, errno_text};
 use crate::workers::Workers;
 use crate::{Map, Settings};
 
-const WAKEUP: u64 = 0;
-const STOP: u64 = 1;
+pub const WAKEUP: u64 = 0;
+pub const STOP: u64 = 1;
 const FIRST: u64 = 16;
 
 pub struct Server {
@@ -111,6 +112,9 @@ pub struct Server {
 	/// When another server last asked for something.
 	pub last_peer_request: Instant,
 	pub last_sweep: Instant,
+	/// What other servers are to be asked, by a simulation.
+	#[cfg(test)]
+	pub simulated_asks: Option<Vec<crate::simulation::Ask>>,
 }
 
 /// Serve until SIGTERM or SIGINT, then write what was accepted. `ready` is told the addresses.
@@ -141,30 +145,31 @@ pub fn serve(settings: Settings, ready: impl FnOnce(&str)) -> Result<(), String>
 	ended.and_then(|()| server.end_store())
 }
 impl Server {
-	fn new(settings: Settings, descriptors: usize) -> Result<Server, String> {
+	pub fn new(settings: Settings, descriptors: usize) -> Result<Server, String> {
 		let group = group(&settings)?;
 		let text = |trouble: Trouble| format!("{}: {}", settings.export, trouble.why);
 		let store = Arc::new(Store::open(&settings, &group).map_err(text)?);
 		let mut files = Files::new(descriptors);
 		store.roots().map_err(text)?.into_iter().for_each(|root| files.add_root(root));
-		let text = |error: io::Error| error.to_string();
 		let journals = store.journal_store(&settings).map_err(|trouble| trouble.why)?;
-		let place = store.own_place().filter(|_| store.stripes.is_none());
 		let of_export = |why: String| format!("{}/{why}", settings.export);
-		let intents = place.map(Intents::open).transpose().map_err(of_export)?;
-		let ended = store.own_place().map(Ended::read).transpose().map_err(of_export)?;
+		let records = store.record_store(&group).map_err(text)?;
+		let intents = records.map(Intents::open).transpose().map_err(of_export)?;
+		let ended = store.ended().map_err(of_export)?;
+		let text = |error: io::Error| error.to_string();
 		let asks = !group.servers().is_empty();
-		let callers = asks.then(|| Workers::start(CALLERS, store.clone()));
+		let threads = |most: usize| most.min(settings.workers * most); // none: a simulation does the work
+		let callers = asks.then(|| Workers::start(threads(CALLERS), store.clone()));
 		let munge = settings.secrets.munge.as_ref();
 		munge.map(|munge| munge.seal(b"")).transpose().map_err(|why| format!("--munge: {why}"))?;
 		Ok(Server {
 			group,
 			callers: callers.transpose().map_err(text)?,
-			misc_workers: Workers::start(1, store.clone()).map_err(text)?,
+			misc_workers: Workers::start(threads(1), store.clone()).map_err(text)?,
 			plugin_ops: PluginOps::load(&settings, &store)?,
 			epoch: u64::from_le_bytes(random()?),
 			intents: intents.map(Arc::new),
-			ended: ended.unwrap_or_default(),
+			ended,
 			piece: PIECE.min(settings.pool),
 			pool_free: settings.pool,
 			connections: Map::default(),
@@ -200,8 +205,10 @@ impl Server {
 			epoll: epoll::create(epoll::CreateFlags::CLOEXEC).map_err(errno_text)?,
 			next_connection: FIRST,
 			draining: None,
-			last_peer_request: Instant::now(),
-			last_sweep: Instant::now(),
+			last_peer_request: clock::now(),
+			last_sweep: clock::now(),
+			#[cfg(test)]
+			simulated_asks: (settings.workers == 0).then(Vec::new),
 			settings,
 		})
 	}
@@ -228,30 +235,39 @@ impl Server {
 				Ok(_) | Err(Errno::INTR) => {}
 				Err(error) => return Err(errno_text(error)),
 			}
-			self.single_event = events.len() == 1;
-			for event in &events {
-				match event.data.u64() {
-					WAKEUP => self.take_done(),
-					STOP => self.drain(),
-					number @ (UNIX | TCP | OFI) => self.accept(listeners, number),
-					connection => self.receive(connection),
-				}
-			}
-			for connection in std::mem::take(&mut self.resumed) {
-				self.receive(connection);
-			}
-			self.release_unheld();
-			self.spare_descriptors();
-			self.accept_again(listeners);
-			self.relay_again();
-			self.follow_waits();
-			self.expire();
-			self.finish_inline();
-			self.write_ready();
-			if self.is_drained() {
+			if self.round(listeners, events.iter().map(|event| event.data.u64())) {
 				return Ok(());
 			}
 		}
+	}
+
+	/// What has happened, and all that follows from it. True: the server has ended.
+	pub fn round(
+		&mut self,
+		listeners: &Listeners,
+		events: impl ExactSizeIterator<Item = u64>,
+	) -> bool {
+		self.single_event = events.len() == 1;
+		for event in events {
+			match event {
+				WAKEUP => self.take_done(),
+				STOP => self.drain(),
+				number @ (UNIX | TCP | OFI) => self.accept(listeners, number),
+				connection => self.receive(connection),
+			}
+		}
+		for connection in std::mem::take(&mut self.resumed) {
+			self.receive(connection);
+		}
+		self.release_unheld();
+		self.spare_descriptors();
+		self.accept_again(listeners);
+		self.relay_again();
+		self.follow_waits();
+		self.expire();
+		self.finish_inline();
+		self.write_ready();
+		self.is_drained()
 	}
 
 	/// What workers and callers have done.
@@ -282,7 +298,7 @@ impl Server {
 		let next = first
 			.chain(self.deadlocks.next())
 			.min()
-			.map_or(TICK, |due| due.saturating_duration_since(Instant::now()).min(TICK));
+			.map_or(TICK, |due| due.saturating_duration_since(clock::now()).min(TICK));
 		let next = if self.resumed.is_empty() { next } else { Duration::ZERO };
 		Timespec { tv_sec: next.as_secs() as i64, tv_nsec: i64::from(next.subsec_nanos()) + 1 }
 	}

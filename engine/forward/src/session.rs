@@ -1,13 +1,12 @@
 //! The first frames of a connection: who is it, and may it speak.
 
-use std::time::Instant;
-
 use fathom_record::Purpose;
 use fathom_wire::number::{compress, frame, hint, limit, op, status};
 use fathom_wire::{Header, Hello, Hints, Reply, Request, Session, encode};
 
 use crate::answers::{Refusal, failure, reply_header};
 use crate::auth::{CLIENT, Challenge, SERVER, random};
+use crate::clock;
 use crate::connection::{Socket, Stage};
 use crate::done::Done;
 use crate::server::Server;
@@ -162,7 +161,7 @@ impl Server {
 		self.strangers.remove(&id);
 		connection.stage = Stage::Known(header.client);
 		connection.client = header.client;
-		connection.moved = Instant::now();
+		connection.moved = clock::now();
 		let compresses = connection.compresses;
 		let session = self.session();
 		let locked = self.is_locking(header.client);

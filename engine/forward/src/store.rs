@@ -14,11 +14,15 @@ use crate::ceph::{self, Ceph};
 use crate::claim::Claim;
 pub use crate::directory::Data;
 use crate::directory::Directory;
+use crate::ended::{self, Ended};
 use crate::group::{Group, patience};
+use crate::intents::{RecordFile, RecordStore};
 use crate::journal::{JournalDirectory, JournalStore};
 use crate::layout::Layout;
 use crate::object;
 use crate::portions::{FailedRanges, Stretch};
+#[cfg(test)]
+use crate::simulation::disk::{self, Disk};
 use crate::stripes::{self, Stripes, Striping};
 use crate::throttle::Throttle;
 use crate::trouble::Trouble;
@@ -29,6 +33,8 @@ pub type Result<T> = std::result::Result<T, Trouble>;
 
 /// A file or directory that is known by its handle.
 pub enum Object {
+	#[cfg(test)]
+	Simulated(disk::Object),
 	Local(object::Object),
 	Ceph(ceph::Object),
 	Upstream(upstream_store::Object),
@@ -64,10 +70,14 @@ kinds!(
 	Upstream(upstream_store::Object),
 	Striped(stripes::Object)
 );
+#[cfg(test)]
+kinds!(Simulated(disk::Object));
 
 impl Object {
 	pub fn handle(&self) -> Handle {
 		match self {
+			#[cfg(test)]
+			Object::Simulated(object) => object.handle,
 			Object::Local(object) => object.handle,
 			Object::Ceph(object) => object.handle,
 			Object::Upstream(object) => object.handle,
@@ -78,6 +88,8 @@ impl Object {
 	/// It was opened for writing, so that it can be written whatever its mode is by now.
 	pub fn is_writable(&self) -> bool {
 		match self {
+			#[cfg(test)]
+			Object::Simulated(_) => true,
 			Object::Local(object) => object.is_writable(),
 			Object::Ceph(object) => object.is_writable(),
 			Object::Upstream(_) | Object::Striped(_) => true,
@@ -88,9 +100,7 @@ impl Object {
 	pub fn place(&self) -> Place<'_> {
 		match self {
 			Object::Local(object) => object.place(),
-			Object::Ceph(_) | Object::Upstream(_) | Object::Striped(_) => {
-				Place { file: -1, path: None }
-			}
+			_ => Place { file: -1, path: None },
 		}
 	}
 
@@ -103,13 +113,15 @@ impl Object {
 	pub fn unit(&self) -> u64 {
 		match self {
 			Object::Ceph(object) => object.unit,
-			Object::Local(_) | Object::Upstream(_) | Object::Striped(_) => 1,
+			_ => 1,
 		}
 	}
 }
 
 /// What holds whole files.
 enum Whole {
+	#[cfg(test)]
+	Simulated(Arc<Disk>),
 	Directory(Directory),
 	Ceph(Ceph),
 	Upstream(UpstreamStore),
@@ -127,6 +139,8 @@ pub struct Store {
 macro_rules! by {
 	($store:ident, $object:expr, $files:ident, $inner:ident => $work:expr) => {
 		match ($object, &$store.stripes, &$store.whole) {
+			#[cfg(test)]
+			(Object::Simulated($inner), _, Whole::Simulated($files)) => $work,
 			(Object::Striped($inner), Some($files), _) => $work,
 			(Object::Local($inner), _, Whole::Directory($files)) => $work,
 			(Object::Ceph($inner), _, Whole::Ceph($files)) => $work,
@@ -152,6 +166,8 @@ impl Store {
 		let stripes = settings.striping.map(|striping| group.stripes(striping, settings));
 		let mut claim = None;
 		let whole = match (&settings.export, group.servers()) {
+			#[cfg(test)]
+			(Export::Simulated(disk), _) => Whole::Simulated(disk.clone()),
 			(Export::Directory(root), _) => {
 				let directory = Directory::open(root, settings.data, accesses)?;
 				if settings.data == Data::Files {
@@ -177,6 +193,8 @@ impl Store {
 	pub fn roots(&self) -> Result<Vec<Arc<Object>>> {
 		let striped = self.stripes.as_ref().map(Stripes::root).map(Object::Striped);
 		let whole = match &self.whole {
+			#[cfg(test)]
+			Whole::Simulated(disk) => Object::Simulated(disk.root()),
 			Whole::Directory(directory) => Object::Local(directory.root(self.stripes.is_some())?),
 			Whole::Ceph(ceph) => Object::Ceph(ceph.root()?),
 			Whole::Upstream(upstream) => Object::Upstream(upstream.root()),
@@ -187,6 +205,8 @@ impl Store {
 	/// Where journals of appends are, of files that are kept.
 	pub fn journal_store(&self, settings: &Settings) -> Result<Option<Arc<dyn JournalStore>>> {
 		Ok(match &self.whole {
+			#[cfg(test)]
+			Whole::Simulated(disk) => Some(Arc::new(disk::Own(disk.clone(), 0))),
 			Whole::Directory(directory) if settings.data == Data::Files => {
 				Some(Arc::new(JournalDirectory::beneath(rustix::io::fcntl_dupfd_cloexec(
 					directory.directory(),
@@ -198,16 +218,49 @@ impl Store {
 		})
 	}
 
+	/// Where changes of names are written down before they are done; None: they are not.
+	pub fn record_store(&self, group: &Group) -> Result<Option<Box<dyn RecordStore>>> {
+		#[cfg(test)]
+		if let Whole::Simulated(disk) = &self.whole {
+			return Ok(Some(Box::new(disk::Own(disk.clone(), group.numbers().0))));
+		}
+		let Some(place) = self.own_place().filter(|_| self.stripes.is_none()) else {
+			return Ok(None);
+		};
+		Ok(Some(Box::new(RecordFile::beneath(place, group.numbers())?)))
+	}
+
+	/// Servers of this directory that have written all that they had accepted.
+	pub fn ended(&self) -> std::result::Result<Ended, String> {
+		#[cfg(test)]
+		if let Whole::Simulated(disk) = &self.whole {
+			return Ok(Ended::of_lines(&disk.ends()));
+		}
+		Ok(self.own_place().map(Ended::read).transpose()?.unwrap_or_default())
+	}
+
+	/// This one is another such.
+	pub fn note_end(&self, line: &str) -> Result<()> {
+		#[cfg(test)]
+		if let Whole::Simulated(disk) = &self.whole {
+			disk.note_end(line);
+			return Ok(());
+		}
+		Ok(self.own_place().map_or(Ok(()), |place| ended::note(place, line))?)
+	}
+
 	/// Nothing is under way any more: what was written is made to outlive this process.
 	pub fn end(&self) -> Result<()> {
 		match &self.whole {
+			#[cfg(test)]
+			Whole::Simulated(_) => Ok(()),
 			Whole::Directory(_) | Whole::Upstream(_) => Ok(()),
 			Whole::Ceph(ceph) => ceph.end(),
 		}
 	}
 
 	/// Beneath which the server may keep what the next one is to know.
-	pub fn own_place(&self) -> Option<BorrowedFd<'_>> {
+	fn own_place(&self) -> Option<BorrowedFd<'_>> {
 		match &self.whole {
 			Whole::Directory(directory) if directory.keeps_data() => Some(directory.directory()),
 			_ => None,
@@ -218,7 +271,7 @@ impl Store {
 	pub fn directory(&self) -> Result<BorrowedFd<'_>> {
 		match &self.whole {
 			Whole::Directory(directory) => Ok(directory.directory()),
-			Whole::Ceph(_) | Whole::Upstream(_) => Err(Errno::OPNOTSUPP.into()),
+			_ => Err(Errno::OPNOTSUPP.into()),
 		}
 	}
 
@@ -226,7 +279,7 @@ impl Store {
 	pub fn find_removed(&self) -> Result<()> {
 		match &self.whole {
 			Whole::Directory(directory) => Ok(directory.find_removed()?),
-			Whole::Ceph(_) | Whole::Upstream(_) => Ok(()),
+			_ => Ok(()),
 		}
 	}
 
@@ -234,13 +287,15 @@ impl Store {
 	pub fn take_removed(&self) -> Vec<(Handle, Layout)> {
 		match &self.whole {
 			Whole::Directory(directory) => directory.removed.take(),
-			Whole::Ceph(_) | Whole::Upstream(_) => Vec::new(),
+			_ => Vec::new(),
 		}
 	}
 
 	/// Files that have lost their last names.
 	pub fn take_nameless(&self) -> Vec<Handle> {
 		match &self.whole {
+			#[cfg(test)]
+			Whole::Simulated(disk) => disk.take_nameless(),
 			Whole::Directory(directory) => directory.removed.take_nameless(),
 			Whole::Ceph(ceph) => ceph.take_nameless(),
 			Whole::Upstream(_) => Vec::new(),
@@ -276,6 +331,8 @@ impl Store {
 	/// `granted`: the owner of the file's end has granted that it is cut.
 	pub fn set_attr(&self, object: &Object, wanted: &SetAttr, granted: bool) -> Result<Attr> {
 		match (object, &self.stripes, &self.whole) {
+			#[cfg(test)]
+			(Object::Simulated(inner), _, Whole::Simulated(disk)) => Ok(disk.set_attr(inner, wanted)?),
 			(Object::Striped(inner), Some(files), _) => files.set_attr(inner, wanted),
 			(Object::Local(inner), _, Whole::Directory(files)) => {
 				Ok(files.set_attr(inner, wanted)?)
@@ -406,6 +463,8 @@ impl Store {
 	/// Bytes that were read; fewer than asked for only at the end of file.
 	pub fn read(&self, object: &Object, into: &mut [u8], offset: u64) -> Result<usize> {
 		match (object, &self.whole) {
+			#[cfg(test)]
+			(Object::Simulated(object), Whole::Simulated(disk)) => Ok(disk.read(object, into, offset)?),
 			(Object::Local(object), Whole::Directory(directory)) => {
 				Ok(directory.read(object, into, offset)?)
 			}
@@ -460,6 +519,10 @@ impl Store {
 
 	/// The file's attributes can be had without waiting.
 	pub fn is_quick(&self, object: &Object) -> bool {
+		#[cfg(test)]
+		if let Whole::Simulated(disk) = &self.whole {
+			return disk.is_near();
+		}
 		self.local_file(object).is_some_and(|(directory, object)| directory.is_quick(object))
 	}
 
@@ -481,6 +544,10 @@ impl Store {
 
 	/// It may be that writes to it need no waiting.
 	pub fn may_write_now(&self, object: &Object) -> bool {
+		#[cfg(test)]
+		if let Whole::Simulated(disk) = &self.whole {
+			return disk.is_near();
+		}
 		self.local_file(object).is_some_and(|(directory, object)| directory.may_write_now(object))
 	}
 
@@ -491,6 +558,10 @@ impl Store {
 
 	/// Bytes that lie one after the other, if that needs no waiting; if it does, some of them may be written.
 	pub fn write_now(&self, object: &Object, parts: &[&[u8]], offset: u64) -> bool {
+		#[cfg(test)]
+		if let (Whole::Simulated(disk), Object::Simulated(object)) = (&self.whole, object) {
+			return disk.is_near() && disk.write(object, parts, offset).is_ok();
+		}
 		self.local_file(object)
 			.is_some_and(|(directory, object)| directory.write_now(object, parts, offset))
 	}
@@ -498,6 +569,8 @@ impl Store {
 	/// Bytes that lie one after the other, by one access.
 	pub fn write(&self, object: &Object, parts: &[&[u8]], offset: u64) -> Result<()> {
 		match (object, &self.whole) {
+			#[cfg(test)]
+			(Object::Simulated(object), Whole::Simulated(disk)) => Ok(disk.write(object, parts, offset)?),
 			(Object::Local(object), Whole::Directory(directory)) => {
 				Ok(directory.write(object, parts, offset)?)
 			}

@@ -13,6 +13,7 @@ use fathom_wire::{Extent, Handle, Request};
 use crate::answers::request_path;
 use crate::callers::{caller_of, callers_of};
 use crate::client::{Doing, Pending};
+use crate::clock;
 use crate::done::Done;
 use crate::files::Files;
 use crate::queue::Key;
@@ -188,7 +189,7 @@ impl Server {
 
 	/// Something that cannot block: this thread does it. What came of it is taken before the next request.
 	pub fn do_inline(&mut self, key: Key, work: impl FnOnce(&Store) -> Done) {
-		let began = Instant::now();
+		let began = clock::now();
 		fathom_record::works_for(self.purpose(key, 0));
 		self.done_inline.push_back((began, work(&self.store)));
 	}

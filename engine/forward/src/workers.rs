@@ -87,6 +87,18 @@ impl<T: Send + 'static> Workers<T> {
 		self.waiting.more.notify_one();
 	}
 
+	/// How much waits for a thread.
+	#[cfg(test)]
+	pub fn waiting(&self) -> usize {
+		self.waiting.work.lock().map_or(0, |queue| queue.work.len())
+	}
+
+	/// What a thread would do next, or later.
+	#[cfg(test)]
+	pub fn take(&self, at: usize) -> Option<Work<T>> {
+		self.waiting.work.lock().ok()?.work.remove(at).map(|(_, work)| work)
+	}
+
 	/// To be watched for edges, as nobody reads it.
 	pub fn wakeup(&self) -> &OwnedFd {
 		&self.wakeup.event

@@ -9,6 +9,7 @@ use fathom_wire::{Extent, Failed, Handle, Reply};
 use rustix::io::Errno;
 
 use crate::client::{Doing, Early, Pending, Writing};
+use crate::clock;
 use crate::done::Done;
 use crate::limits::INLINE;
 use crate::portions::Stretch;
@@ -101,7 +102,7 @@ impl Server {
 		if bytes > self.piece && !self.store.does_nothing() {
 			return None;
 		}
-		let began = Instant::now();
+		let began = clock::now();
 		fathom_record::works_for(self.purpose(first.key, 0));
 		let runs = runs(pieces);
 		let mut write = |run: &Run<'_>| {
@@ -123,7 +124,7 @@ impl Server {
 		}
 		writing.ended = true;
 		let (failed, append) = (writing.failed.clone(), writing.offset.is_some());
-		if pending.answered() == Some(Early::Accepted) {
+		if pending.answered() == Some(Early::Accepted) && !append {
 			self.keep_failed(key, handle, &failed); // before a commit that waits is answered
 		}
 		self.count.writes += 1;
@@ -142,6 +143,7 @@ impl Server {
 		let Doing::Writing(writing) = &mut pending.doing else { return };
 		let failed = std::mem::take(&mut writing.failed);
 		let why = writing.why.take();
+		let is_append = writing.offset.is_some();
 		let reply = written_reply(writing, level::WRITTEN);
 		let unreported = trouble.map(|trouble| (writing.extents.clone(), trouble));
 		if let Some((extents, trouble)) = unreported {
@@ -152,6 +154,9 @@ impl Server {
 			}
 			let range = all.first().map_or((0, 0), |(extent, _)| (extent.offset, extent.length));
 			return self.fail_with(key, trouble.status(), range, &trouble.why);
+		}
+		if is_append && answered == Some(Early::Accepted) {
+			self.keep_failed(key, handle, &failed); // a commit waits for what the owner says
 		}
 		match failed.first() {
 			Some((extent, errno)) => {
@@ -225,7 +230,7 @@ pub fn write(
 		Object::Striped(_) | Object::Upstream(_) => {
 			runs.iter().map(|run| stretch(&pieces, run)).collect()
 		}
-		Object::Local(_) | Object::Ceph(_) => Vec::new(),
+		_ => Vec::new(),
 	};
 	let mut accesses = Accesses { writes: runs.len() as u64, reads: 0 };
 	if let Some(lost) = store.write_list(object, &stretches, how.granted) {
