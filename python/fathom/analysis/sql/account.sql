@@ -308,8 +308,11 @@ priced as (
 		if(s.way = 'write' and s.file in (from synced_by_open()), 0, r.request) as request,
 		r.per_byte, s.file in (from account_silent()) as synced,
 		-- Of a network's file system others' quicker accesses to the directory say what one costs alone: a slow server, other jobs are in the rest.
-		s.file in (from shared_files()) or r.of_network and r.learnt = 'run' and (select count(*) > 1 from processes) as contended
+		s.file in (from shared_files()) or r.of_network and r.learnt = 'run' and (select count(*) > 1 from processes) as contended,
+		-- Readers take no locks from one another: of a file that is only read what they cost each other is the rate of its servers, at the lowest.
+		if(s.file in (from read_together()), m.bytes * coalesce(nullif(r.served_high, 0), r.per_byte_high) / coalesce(l.stripes, 1), null) as most_together
 	from storage as s left join asked as a using (file, way) left join moved as m using (file, way) left join buffered as t using (process, kind, file)
+		left join file_layouts() as l using (file)
 		left join account_references() as r on r.file = s.file and r.kind = s.way
 ),
 parts as (
@@ -321,7 +324,8 @@ parts as (
 		least(seconds - transfer - needless, seen_inside) as in_stream,
 		least(seconds - transfer - needless - in_stream, coalesce(coalesce(needed, 1) * n * request, 0)) as requests,
 		in_stream + least(seconds - transfer - needless - in_stream - requests, most_inside) as inside,
-		seconds - transfer - needless - requests - inside as others
+		seconds - transfer - needless - requests - inside as others,
+		case when contended then least(others, greatest(0, coalesce(most_together - transfer, others))) else 0 end as contention
 	from priced
 	where way is not null and not of_names
 ),
@@ -344,10 +348,9 @@ cells as (
 	select
 		process, layer, op, kind, file, enclosing_layer, enclosing,
 		unnest([
-			'transfer', 'needless', 'requests', 'library',
-			case when synced and way = 'write' then 'sync' when contended then 'contention' else 'unexplained' end
+			'transfer', 'needless', 'requests', 'library', if(synced and way = 'write', 'sync', 'contention'), if(synced and way = 'write', 'sync', 'unexplained')
 		]) as cause,
-		unnest([transfer, needless, requests, inside, others]) as seconds
+		unnest([transfer, needless, requests, inside, contention, others - contention]) as seconds
 	from parts
 ),
 caused as (

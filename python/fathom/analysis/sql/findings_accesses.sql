@@ -287,6 +287,10 @@ from (
 )
 where beside;
 
+-- Of these the files that nobody writes.
+create or replace macro read_together() as table
+select file from (from shared_files()) where file not in (select file from counters where kind = 'write' and calls > errors and file is not null);
+
 -- What an access costs: store_costs(), and where that has learnt nothing (all accesses of one size) the mean, all of it as cost
 -- of bytes: then what fewer accesses would win is not counted. Columns: file, kind, latency, per_byte (seconds), half (bytes).
 create or replace macro access_costs() as table
