@@ -5,7 +5,7 @@
 -- says:   {path}: {n:count} calls of {op} {did} {size:size} of text; formatting took {seconds:seconds} of the slowest process
 -- lost:   that time less a copy of the text at 1 GB/s
 -- sure:   0.6
--- fix:    {what} arrays as they are in memory: f{what} of many numbers at once, or a library of arrays (HDF5, netCDF). Text only of what people read
+-- fix:    {what} arrays as they are in memory: f{what} of many numbers at once. Text only of what people read
 -- needs:  counters
 -- causes: library
 -- when:   exists (from counters where is_formatted(op))
