@@ -1,7 +1,7 @@
 -- title:  Bulk numbers as text
 -- layer:  stdio
--- limit:  printf or scanf move a MiB and more of a file, and take 3 ns a byte and more to make text of numbers or numbers of text. Of words that was 0.5 ns
---   on a machine where numbers took 6 to 13. At level `job`, which knows no files, of all together
+-- limit:  printf or scanf move a MiB and more of a file, and take 3 ns a byte and more for text. Of words that was 0.5 ns on a machine where numbers
+--   took 6 to 13. At level `job`, which knows no files, of all together
 -- says:   {path}: {n:count} calls of {op} {did} {size:size} of text; formatting took {seconds:seconds} of the slowest process
 -- lost:   that time less a copy of the text at 1 GB/s
 -- sure:   0.6

@@ -1,8 +1,8 @@
 -- title:  HDF5 computes more than it moves
 -- layer:  hdf5
--- limit:  datasets are not known, as at level `job`. HDF5's own time in reads, writes, flushes and closes is more than what is below it, and three times
---   what a copy at 1 GB/s of all bytes takes that it was asked for or moved, and 10 us for each read and write. Filters take that, and
---   conversion of types. Where HDF5 calls MPI-IO, ranks talk in it, so nothing is said
+-- limit:  datasets are not known, as at level `job`. HDF5's own time is more than what is below it. It is also three times what copies at 1 GB/s take
+--   of the bytes asked for and moved, with 10 us a read or write. Filters take that, and conversion of types. Where HDF5 calls MPI-IO, ranks
+--   talk in it, so nothing is said
 -- says:   all files: HDF5 itself took {seconds:seconds} of the slowest process for {asked:size} asked for; it moved {moved:size} in {below:seconds}
 -- lost:   HDF5's own time less those copies. Where it moved twice what was asked for and more, the share of what nobody asked for
 -- sure:   0.4

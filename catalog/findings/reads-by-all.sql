@@ -1,7 +1,7 @@
 -- title:  Every rank reads the same bytes
 -- layer:  posix
--- limit:  two ranks or more ask for the same offset and size. Of a log that only counted reads: ranks read twice what lies before the last byte that was
---   read, none of them more than that, by calls that are not collective; and nobody writes the file
+-- limit:  two ranks or more ask for the same offset and size. Of a log that only counted: together they read twice what lies before the last byte
+--   that was read, none of them more than that. Collective calls are left out, and files that somebody writes
 -- says:   {path}: {ranks:count} ranks read the same {size:size}, {seconds:seconds} of the slowest
 -- lost:   of bytes that m ranks read, (m - 1) / m of what the first reading took the slowest rank
 -- needs:  counters, ranks

@@ -1,14 +1,14 @@
 -- title:  One OST of striped files is slower than their others
 -- layer:  server
--- limit:  of files on several OSTs, accesses that lie in one stripe: those on one OST take twice as long (median) as those of the same process,
---   direction and size on the others. 16 at least, by processes that were on several OSTs, else it might be the process. Layouts whose parts
+-- limit:  of files on several OSTs, accesses that lie in one stripe. Those on one OST take twice as long (median) as the same process's on the others,
+--   of the same direction and size. 16 at least, by processes that were on several OSTs, else it might be the process. Layouts whose parts
 --   differ are left out: nobody knows there which OST an access went to
 -- says:   {server}: {n:count} accesses took {each:seconds} each, those of the same processes on the other {osts:count} OSTs of {file_count}
 --   {other:seconds} (medians)
 -- lost:   of the process that lost most, its accesses there less what as many take on the median OST
 -- sure:   0.7
--- fix:    leave it out: `lfs setstripe -o` with the numbers of other OSTs, or a pool without it (`lfs setstripe -p POOL`), for the directory before files
---   are made; tell the centre
+-- fix:    leave it out, for the directory before files are made: `lfs setstripe -o` with the numbers of other OSTs, or `lfs setstripe -p POOL`, a pool
+--   without it. Tell the centre
 -- causes: contention, requests, unexplained, transfer, sync, needless, locks
 -- when:   exists (from hints_in_force where key = 'osts' and contains(value, ','))
 -- seen:   Islam, Mueller et al.: OST stragglers; Lustre manual, striping: stripe n of a file lies on the OST n modulo the count
