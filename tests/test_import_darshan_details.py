@@ -196,6 +196,20 @@ def test_ranks_of_a_shared_record_have_their_standard_deviation(imported_run: An
         assert deviations
 
 
+def test_files_were_read_up_to_the_last_byte_that_darshan_has(imported_run: Any) -> None:
+    theirs, base = imported_run
+    ends: dict[tuple[str, str], int] = {}
+    for module, layer in (("POSIX", "posix"), ("STDIO", "stdio")):
+        for file, counters in each(theirs, module):
+            if counters["MAX_BYTE_READ"] > 0:
+                key = (file, f"{layer}_read_end")
+                ends[key] = max(ends.get(key, 0), counters["MAX_BYTE_READ"] + 1)
+    select = """
+        select path, h.key, max(value::bigint) from hints_in_force as h join files using (file)
+        where h.key like '%_read_end' group by all"""
+    assert {tuple(row[:2]): row[2] for row in base.sql(select).fetchall()} == ends
+
+
 @pytest.mark.parametrize(
     "name", ["darshan-logs-e3sm-pnetcdf", "aiio-tmatch-many-files", "shane_macsio"]
 )

@@ -4,7 +4,8 @@
 --   within the noise of ranks that arrive apart
 -- says:   {path}: {n:count} collective {what}s of {size:size} on average, up to {most:count} one right after another; they took
 --   {seconds:seconds}, about {each:seconds} each whatever their size
--- lost:   what a call costs besides the store's time for its bytes (median), times the calls that are one too many
+-- lost:   what a call costs besides the store's time for its bytes and pieces (median), times the calls that are one too many. Without
+--   the share of collective calls in which the account has a rank wait for a processor
 -- sure:   0.7
 -- fix:    {fix}
 -- causes: exchange, waiting, library, requests, names
@@ -30,10 +31,16 @@ island as (
 			as number
 	from after
 ),
+running as (
+	select 1 - coalesce(max(part), 0) as share
+	from (select process, sum(time) filter (cause = 'processor') / sum(time) as part from account() where collective group by process)
+),
+-- One call for all makes as many accesses, but for one.
 alone as (
 	select
 		i.file, i.kind, i.caller, count(*) as n, sum(asked)::hugeint as asked, sum(wall) / 1e9 as seconds,
-		quantile_cont(greatest(0, wall / 1e9 - asked / greatest(1, movers) * s.per_byte), 0.5) as each,
+		quantile_cont(greatest(0, wall / 1e9 - greatest(asked / greatest(1, movers) * s.per_byte, io / 1e9 - s.latency)), 0.5)
+			* (select share from running) as each,
 		flatten(max_by(i.calls, i.wall, 2)) as calls
 	from island as i join access_costs() as s using (file, kind)
 	group by i.handle, i.opened, i.number, i.file, i.kind, i.caller

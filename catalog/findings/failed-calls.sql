@@ -4,7 +4,7 @@
 --   time, from 16 on: programs look for files so. What only says "not now" is left out. Of libraries only data count, where no
 --   system call inside failed
 -- says:   {op} of {path} failed {times}: {reason}; {seconds:seconds} of the slowest process
--- lost:   time in failed calls of the slowest process; null where data are at stake
+-- lost:   time in failed calls of the slowest process; null where data are at stake. No cause of the account: calls of all causes fail
 -- sure:   0.9
 -- fix:    {todo}
 -- when:   exists (from calls where error <> 0)

@@ -1,7 +1,7 @@
 -- title:  Fill values are written, and then the data over them
 -- layer:  hdf5, netcdf
 -- limit:  any raw data that the library writes while datasets are made or grow, or a definition ends. Of a netCDF definition only
---   what is beyond 64 KiB and was not read there before
+--   what is beyond 64 KiB and was not read there before; of counted ones, so much each
 -- says:   {path}: {size:size} of fill values were written in {op}; the slowest process took {seconds:seconds}. The program then wrote
 --   {data:size} of data
 -- lost:   those writes of the slowest process; the others wait for it
@@ -9,6 +9,7 @@
 -- fix:    [hdf5: H5Pset_fill_time(dcpl, H5D_FILL_TIME_NEVER) when the data cover the dataset][netcdf: nc_set_fill(ncid, NC_NOFILL, …)
 --   or nc_def_var_fill with no_fill = 1]
 -- knob:   fill_time=never
+-- needs:  counters
 -- causes: needless, transfer, requests, contention, unexplained, exchange, waiting, library, names
 -- seen:   HDF5, fill value behaviour; E3SM-Project/scorpio#79
 with given as (
@@ -27,7 +28,7 @@ written as (
 	from driver_transfers()
 	where raw and kind = 'write' and caller = 'write' and bytes > 1.5 * asked and object in (from given)
 	union all
-	select process, file, op, written, time, calls from definitions() where written > 65536 and read < 0.5 * written
+	select process, file, op, written, time, calls from definitions() where written > 65536 * n and read < 0.5 * written
 ),
 process as (
 	select file, op, process, sum(bytes) as bytes, sum(time) / 1e9 as seconds, flatten(max_by(calls, time, 2)) as calls

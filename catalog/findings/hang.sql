@@ -5,7 +5,7 @@
 --   unfinished call of HDF5 or netCDF, counts if two ranks wait and none such was independent
 -- says:   {waiting:ranks_of} {wait} in {call}{of}{line} since {since:seconds}, for {seconds:seconds} until the end; {absent:ranks_of} never
 --   came: {last}
--- lost:   from the first waiting rank's begin of the call to the end of the last
+-- lost:   from the first waiting rank's begin of the call to the end of the last. No cause of the account: most of these calls are MPI's
 -- sure:   0.9
 -- fix:    let all ranks of the file's communicator make the call, or none. Look for a return, an error or a branch of
 --   {absent:ranks_of} before it

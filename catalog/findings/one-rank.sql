@@ -10,6 +10,7 @@
 -- fix:    let each rank move its own part: a file per rank for few ranks, one shared file by collective calls (MPI_File_write_all) else
 -- knob:   [netcdf|hdf5: the file opened on MPI_COMM_WORLD instead of rank 0's]
 -- needs:  counters, ranks
+-- causes: waiting, library, sync, locks, needless, requests, contention, transfer, unexplained
 -- seen:   Chang, Jin, Bauer 2016: 8 of 13 programs
 with of_rank as (
 	select

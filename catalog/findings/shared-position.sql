@@ -5,7 +5,7 @@
 -- says:   {path}: {who} seek on one descriptor, {seeks:count} times, and read or write where it stands, {n:count} times{raced}; one after
 --   another that took {seconds:seconds}, the slowest alone {own:seconds}
 -- lost:   the time in which any was between its seek and the end of its access, less the slowest's accesses. Null where they run
---   side by side already
+--   side by side already. No cause of the account: threads wait between their calls, too
 -- sure:   0.6
 -- fix:    pread and pwrite, which take the offset and leave the position alone, without the lock; or a descriptor of its own for each
 -- when:   exists (from counters where layer = 'posix' and op = 'lseek')

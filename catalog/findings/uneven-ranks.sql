@@ -9,6 +9,7 @@
 -- sure:   0.7
 -- fix:    give each rank as many bytes, or let a collective call spread them over its aggregators
 -- needs:  counters, ranks
+-- causes: waiting, library, names, sync, locks, needless, requests, contention, transfer, unexplained
 -- seen:   Darshan's per-rank counters; Bez et al. 2022 (Drishti) for whom to blame
 with own as (
 	select o.*, if(o.kind in ('read', 'write') and o.bytes > 0, o.bytes, o.calls) as amount

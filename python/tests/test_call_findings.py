@@ -188,3 +188,11 @@ def test_descriptors_whose_open_was_not_seen_are_told_apart_by_number(
         counters=counters_of(calls),
     )
     assert bool(ask(findings.Questions(fathom.open(run)), "shared-position")) == said
+
+
+def test_each_rule_has_causes_or_says_why_not() -> None:
+    rules = map(findings.read, findings.catalog())
+    silent = [rule for rule in rules if not rule.causes]
+    assert [
+        one.name for one in silent if not re.search("danger|not known|No cause", one.lost)
+    ] == []

@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import fathom
 import pytest
 from fathom.analysis import findings
 from fathom.analysis.findings import Finding
@@ -18,6 +19,7 @@ from fathom.tune.search.verdict import result
 from fathom.tune.settings.prove import Verdict
 from fathom.tune.settings.settings import catalog
 from fathom.tune.settings.toml import read as read_text
+from schema import write_run
 from test_tune import COST, options, play
 
 FIGURES = {
@@ -62,6 +64,7 @@ def test_a_value_that_a_header_names_is_one_that_its_knob_takes(path: Path, ompi
         (concluded("hdf5-pieces", transfer=None), ("hdf5",), {}),
         (concluded("time-in-locks", holder=None), ("romio",), {}),
         (concluded("hints-lost", True), ("ompio",), {"ompio.io": "romio321"}),
+        (concluded("hints-lost", True, romio="romio341"), ("ompio",), {"ompio.io": "romio341"}),
         (concluded("hints-lost"), ("romio",), {}), (concluded("sieving"), ("ompio",), {}),
         (concluded("small-accesses"), tuple(LAYERS), {}),
     ],
@@ -70,6 +73,23 @@ def test_a_finding_has_the_settings_of_the_library_in_force(
     finding: Finding, layers: tuple[str, ...], settings: dict[str, Any]
 ) -> None:
     assert remedy.settings(finding, layers) == settings
+
+
+@pytest.mark.parametrize(
+    ("words", "layer"),
+    [("romio321", "romio"), ("romio341", "romio"), ("^ompio", "romio"), ("ompio", "ompio")],
+)
+def test_open_mpis_romio_is_one_in_every_version(tmp_path: Path, words: str, layer: str) -> None:
+    """It is a value of the knob, and a program that asks for it takes ROMIO's hints."""
+    assert read_text("given", f'[launch.ompio]\nio = "{words}"\n')
+    run = write_run(
+        tmp_path / "some.fathom",
+        runs=[{"name": "some", "duration": 10**9}],
+        processes=[{"process": 0, "rank": 0, "mpi": "Open MPI v5.0.3"}],
+        counters=[{"process": 0, "layer": "mpiio", "op": "MPI_File_open", "kind": "open", "calls": 1}],
+    )  # fmt: skip
+    program = ["mpirun", "--mca", "io", words, "./program"]
+    assert list(default_space.stacks(fathom.open(run), program)) == [layer]
 
 
 def verdict(name: str) -> Verdict:

@@ -126,6 +126,62 @@ def test_what_is_a_server(tmp_path: Path, where: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("own", "parts", "blamed"),
+    [
+        (False, "", ["OST 14"]),
+        # One rank for each OST: it may as well be the rank.
+        (True, "", []),
+        # The layout's parts differ: nobody knows where an access went to.
+        (False, "2 parts", []),
+    ],
+)
+def test_a_slow_ost_of_a_striped_file(
+    tmp_path: Path, own: bool, parts: str, blamed: list[str]
+) -> None:
+    """Accesses in stripes of a MiB, round the OSTs: those on the third OST take 9 ms, the others 3."""
+    osts = [0, 1, 14, 3]
+    calls: list[Call] = []
+    for n in range(160):
+        at = n % 4
+        process = at if own else n // 4 % 4
+        row = {"id": n, "process": process, "stream": process, "layer": "posix", "op": "pwrite"}
+        row |= {
+            "kind": "write",
+            "file": 0,
+            "file_offset": n << 20,
+            "bytes": 1 << 19,
+            "state": "done",
+        }
+        row |= {"start": n * 10**7, "duration": (9 if osts[at] == 14 else 3) * 10**6}
+        calls.append(row)
+    hints = {
+        "osts": "0,1,14,3",
+        "striping_unit": str(1 << 20),
+        "striping_factor": "4",
+        "components": parts,
+    }
+    run = write_run(
+        tmp_path / "r",
+        runs=[{"ranks": 4, "duration": 2 * 10**9, "events": 1}],
+        processes=[{"process": p, "rank": p} for p in range(4)],
+        files=[
+            {"file": 0, "path": "/s/x", "kind": "regular", "file_system": "lustre", "mount": "/s"}
+        ],
+        hints_in_force=[
+            {"file": 0, "source": "in force", "key": key, "value": value}
+            for key, value in hints.items()
+            if value
+        ],
+        calls=calls,
+        counters=counters_of(calls),
+    )
+    rows = ask(findings.Questions(fathom.open(run)), "slow-ost")
+    assert [row["server"] for row in rows] == blamed
+    for row in rows:
+        assert row["lost"] == pytest.approx(10 * 6e-3)
+
+
+@pytest.mark.parametrize(
     ("at_disk", "waits", "why"),
     [
         (45 * 10**7, "queued", "its disk: 90 % of its time"),

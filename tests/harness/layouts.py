@@ -11,24 +11,29 @@ from fathom.run.database import quoted
 from harness import tables
 
 
-def lay_out(run: Path, osts: Mapping[str, int]) -> None:
-    """Packs the run; each file below one of these folders is on one OST."""
+def lay_out(run: Path, osts: Mapping[str, int | str], stripe: int = 0) -> None:
+    """Packs the run; each file below one of these folders is on one OST, or in stripes of so many bytes on several."""
     tables.pack(run)
     stored = run / "tables" / "hints_in_force.parquet"
     files = quoted(str(run / "tables" / "files.parquet"))
     told = run / "tables" / "hints_in_force.new"
     below = " ".join(
-        f"when starts_with(path, {quoted(f'{folder}/')}) then {ost}" for folder, ost in osts.items()
+        f"when starts_with(path, {quoted(f'{folder}/')}) then {quoted(str(ost))}"
+        for folder, ost in osts.items()
     )
     with duckdb.connect() as connection:
         connection.execute(
             f"""copy (
                 from read_parquet({quoted(str(stored))})
                 union all by name
-                select 0::uinteger as process, null::uinteger as object, file, 'in force' as source, 'osts' as key,
-                    ost::varchar as value
-                from (select file, case {below} end as ost from read_parquet({files}))
-                where ost is not null
+                select 0::uinteger as process, null::uinteger as object, file, 'in force' as source, key, value
+                from (
+                    select file, unnest(['osts', 'striping_unit']) as key,
+                        unnest([ost, nullif('{stripe}', '0')]) as value
+                    from (select file, case {below} end as ost from read_parquet({files}))
+                    where ost is not null
+                )
+                where value is not null
             ) to {quoted(str(told))} (format parquet)"""
         )
     told.replace(stored)

@@ -42,9 +42,9 @@ class Pair:
     processors: int = 0  # that the guilty program may run on; 0: all
     run: str = ""  # more options of `fathom run`
     env: dict[str, str] = field(default_factory=dict)
-    osts: dict[str, int] = field(
+    osts: dict[str, int | str] = field(
         default_factory=dict
-    )  # directories of {tmp}, each on this OST of a Lustre file system
+    )  # directories of {tmp}, each on this OST of a Lustre file system, or on several (`0,1,14`), stripes of slow.block
     mounts: dict[str, str] = field(
         default_factory=dict
     )  # directories of {tmp}, each said to be a file system of this type
@@ -168,5 +168,6 @@ def execute(pair: Pair, words: str, tmp: Path, run: Path | None) -> float:
     if run and pair.mounts:
         layouts.mount(run, {f"{tmp}/{folder}": kind for folder, kind in pair.mounts.items()})
     if run and pair.osts:
-        layouts.lay_out(run, {f"{tmp}/{folder}": ost for folder, ost in pair.osts.items()})
+        folders = {f"{tmp}/{folder}": ost for folder, ost in pair.osts.items()}
+        layouts.lay_out(run, folders, int(pair.slow.get("block", 0)))
     return took

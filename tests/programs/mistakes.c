@@ -421,6 +421,33 @@ static void by_unbuffered_text(const char *path)
 	text(path, _IONBF, NULL);
 }
 
+/* A million numbers, one by one as text, or all as they are in memory. */
+static void numbers(const char *path, bool as_text)
+{
+	static double values[MIB];
+	FILE *stream = fopen(path, "w");
+
+	MUST(stream);
+	for (int i = 0; i < MIB; i++)
+		values[i] = i / 7.0;
+	if (as_text)
+		for (int i = 0; i < MIB; i++)
+			MUST(fprintf(stream, "%.17g\n", values[i]) > 0);
+	else
+		MUST(fwrite(values, sizeof(values), 1, stream) == 1);
+	MUST(fclose(stream) == 0);
+}
+
+static void numbers_as_text(const char *path)
+{
+	numbers(path, true);
+}
+
+static void numbers_in_binary(const char *path)
+{
+	numbers(path, false);
+}
+
 /* Lines of 20 bytes, flushed one by one, or all at the end. */
 static void flushed(const char *path, bool each)
 {
@@ -675,6 +702,8 @@ static const struct {
 	{"whole", whole},
 	{"by-stream", by_stream},
 	{"by-large-stream", by_large_stream},
+	{"numbers-as-text", numbers_as_text},
+	{"numbers-in-binary", numbers_in_binary},
 	{"by-text", by_text},
 	{"by-buffered-text", by_buffered_text},
 	{"by-unbuffered-text", by_unbuffered_text},

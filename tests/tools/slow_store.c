@@ -15,6 +15,8 @@
  *	SLOW_STORE_PARTIAL_US   added to a read or write that does not begin and end at multiples of SLOW_STORE_BLOCK
  *	SLOW_STORE_LOCK_US      added to a write for each of its first and last block that another process wrote last:
  *	                        a lock that has to be called back; needs SLOW_STORE_LOCKS
+ *	SLOW_STORE_STRIPE       COUNT:NUMBER:MORE_US, added to an access of the first store that begins in this one of so many
+ *	                        stripes, which are SLOW_STORE_BLOCK long
  *	SLOW_STORE_BLOCK        bytes (default 4096)
  *	SLOW_STORE_LOCKS        file that processes share, made when it is not there: who wrote a block last
  *
@@ -64,6 +66,8 @@ static struct {
 	bool at_once;
 	_Atomic uint8_t server_of[DESCRIPTORS]; /* one more than its number, 0: none */
 	double seek_ns, partial_ns, lock_ns;
+	double stripe_ns;          /* of accesses in the slow stripe */
+	long stripes, slow_stripe; /* how many there are, which is slow */
 	long block;
 	_Atomic int64_t ended_at[DESCRIPTORS]; /* where the last read or write did */
 	_Atomic int *writer; /* of a block, by hash: the process that wrote it last */
@@ -132,6 +136,15 @@ static void add_servers(const char *list)
 	}
 }
 
+/* COUNT:NUMBER:MORE_US */
+static void add_stripe(const char *text)
+{
+	double more_us = 0;
+
+	if (text && sscanf(text, "%ld:%ld:%lf", &store.stripes, &store.slow_stripe, &more_us) == 3)
+		store.stripe_ns = more_us * 1000;
+}
+
 static double number_of(const char *name)
 {
 	const char *text = getenv(name);
@@ -182,6 +195,7 @@ __attribute__((constructor)) static void setup(void)
 	store.seek_ns = number_of("SLOW_STORE_SEEK_US") * 1000;
 	store.partial_ns = number_of("SLOW_STORE_PARTIAL_US") * 1000;
 	store.lock_ns = number_of("SLOW_STORE_LOCK_US") * 1000;
+	add_stripe(getenv("SLOW_STORE_STRIPE"));
 	store.block = getenv("SLOW_STORE_BLOCK") ? (long)number_of("SLOW_STORE_BLOCK") : 4096;
 	for (int i = 0; i < KINDS; i++)
 		store.on[i] = !only || strstr(only, kind_names[i]);
@@ -322,7 +336,8 @@ static double placed(int fd, enum kind kind, size_t bytes, off_t offset)
 	double cost = 0;
 	int saved = errno;
 
-	if (!(store.seek_ns || store.partial_ns || store.lock_ns) || fd >= DESCRIPTORS || !bytes)
+	if (!(store.seek_ns || store.partial_ns || store.lock_ns || store.stripe_ns) ||
+	    fd >= DESCRIPTORS || !bytes)
 		return 0;
 	if (offset < 0)
 		offset = lseek(fd, 0, SEEK_CUR) - (off_t)bytes;
@@ -331,6 +346,9 @@ static double placed(int fd, enum kind kind, size_t bytes, off_t offset)
 		cost += store.seek_ns;
 	if (offset % store.block || end % store.block)
 		cost += store.partial_ns;
+	if (store.stripe_ns && !server(fd) &&
+	    offset / store.block % store.stripes == store.slow_stripe)
+		cost += store.stripe_ns;
 	if (kind == WRITE && store.lock_ns && store.writer) {
 		int64_t first = offset / store.block, last = (end - 1) / store.block;
 

@@ -234,7 +234,7 @@ def _sums(rows: list[dict[str, Any]], key: str) -> dict[str, float]:
 
 def _share(run: Run, row: dict[str, Any]) -> Share:
     cells = run.sql(
-        "select cause, kernel, sum(time) / 1e9 as seconds from account() join chains() using (process)"
+        "select cause, kernel, sum(time) / 1e9 as seconds from account_and_beside() join chains() using (process)"
         # Of floating-point numbers a sum depends on their order.
         " where chain = $chain group by cause, kernel order by cause, kernel",
         chain=row["chain"],
@@ -251,8 +251,9 @@ def _share(run: Run, row: dict[str, Any]) -> Share:
 
 
 def bar(run: Run) -> Bar:
-    """The run's time by cause, for the slowest process or chain and the median one of its like that did I/O."""
-    prepare(run, "account() account_chains()")
+    """The run's time by cause, for the slowest process or chain and the median one of its like that did I/O. What is
+    beside the program's own calls is in it."""
+    prepare(run, "account_and_beside() account_chains()")
     order = run.sql("from account_chains() order by time desc, process").to_pylist()
     seconds = run.sql("select duration / 1e9 as s from runs")["s"][0].as_py()
     learnt = run.sql(

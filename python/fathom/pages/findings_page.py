@@ -24,6 +24,7 @@ This page is made from the headers in [catalog/findings](../catalog/findings/REA
 - Each second of the program's own I/O calls belongs to one cause: the run's *account* ([`account()`](macros.md)).
   Beside them stands `start-up`: what a run-time did for itself on files of a network's file system.
   So do `faults`, by which mapped files were read, where `fathom run --kernel` recorded them.
+  The bar of the run's time has both.
 - A finding takes the cells of the account that its mistake fills, never more seconds than are in them.
   Two findings never take the same second, so what follows from the first is not said again.
 - Seconds are of run time: those of the slowest process, before and after. They have an interval and a best value.

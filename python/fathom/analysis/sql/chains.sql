@@ -43,11 +43,12 @@ jump as (
 )
 select process, chain from jump where far >= (select n from longest);
 
--- Time of each chain's own I/O calls, ns. Columns: chain, process (the one with the most of it), rank, in_turn (how many did I/O), time.
+-- Time of each chain's own I/O calls, and of what account_and_beside() has beside them, ns. Columns: chain, process (the one with the most of
+-- it), rank, in_turn (how many did I/O), time.
 create or replace macro account_chains() as table
 -- Rounded: of sums of equal numbers the last digits are of the order of adding.
 with each as (
-	select process, round(sum(time)) as time from account() group by process
+	select process, round(sum(time)) as time from account_and_beside() group by process
 )
 select chain, arg_max(process, (time, -process::bigint)) as process, any_value(rank) as rank, count(*) as in_turn, sum(time) as time
 from each join chains() using (process) left join processes using (process)

@@ -141,16 +141,21 @@ caller as (
 select e.*, c.op, c.kind as caller, c.object, c.size as asked
 from each as e left join caller as c on c.id = e.call;
 
+-- Does this function end a definition of a netCDF file?
+create or replace macro is_enddef(layer, op) as
+layer in ('netcdf', 'pnetcdf') and op in ('nc_enddef', 'nc__enddef', 'ncmpi_enddef', 'ncmpi__enddef');
+
 -- Calls of a netCDF library that end a definition. A table, so that the database knows how few they are before it joins them with all calls.
 -- Columns: id, op, duration (ns).
 create or replace macro enddefs() as table
 select id, op, duration
 from calls
-where layer in ('netcdf', 'pnetcdf') and op in ('nc_enddef', 'nc__enddef', 'ncmpi_enddef', 'ncmpi__enddef');
+where is_enddef(layer, op);
 
--- Data that a netCDF library moved when a definition ended: classic form, by system calls or by MPI-IO. (What is in HDF5's form has
--- HDF5's calls between: driver_transfers().) Columns: id, op, process, file, read, written (bytes), time (ns, of the
--- call that ended it), calls.
+-- Data that a netCDF library moved when definitions ended: classic form, by system calls or by MPI-IO. (What is in HDF5's form has
+-- HDF5's calls between: driver_transfers().) A row for each such call; of those that were only counted, one for all of a process and file.
+-- Columns: id (null: counted), op, process, file (null: not known), n (calls that ended one), read, written (bytes), time (ns, of these n),
+-- calls.
 create or replace macro definitions() as table
 with moved as (
 	select d.id, d.op, d.duration as whole, c.process, c.file, c.kind, c.bytes, c.id as worst, c.duration as took
@@ -158,15 +163,33 @@ with moved as (
 	where c.layer = 'posix' and c.kind in ('read', 'write') and c.file is not null
 	union all
 	select d.id, d.op, d.duration, t.process, t.file, t.kind, t.moved, t.id, t.io from transfers() as t join enddefs() as d on t.parent = d.id
+),
+ended as (
+	select op, process, file, sum(calls)::bigint as n, sum(time)::bigint as time
+	from counters
+	where is_enddef(layer, op) and recorded = 0
+	group by all
+),
+counted as (
+	select enclosing as op, process, file, kind, sum(bytes) as bytes
+	from counters
+	where is_enddef(enclosing_layer, enclosing) and kind in ('read', 'write')
+	group by all
 )
 select
-	id, op, process, file,
+	id, op, process, file, 1 as n,
 	coalesce(sum(bytes) filter (kind = 'read'), 0)::hugeint as read,
 	coalesce(sum(bytes) filter (kind = 'write'), 0)::hugeint as written,
 	any_value(whole) as time,
 	max_by(worst, took, 2) as calls
 from moved
-group by id, op, process, file;
+group by id, op, process, file
+union all
+select
+	null, e.op, e.process, e.file, any_value(e.n), coalesce(sum(c.bytes) filter (c.kind = 'read'), 0)::hugeint,
+	coalesce(sum(c.bytes) filter (c.kind = 'write'), 0)::hugeint, any_value(e.time), []::ubigint[]
+from ended as e join counted as c on c.op = e.op and c.process = e.process and c.file is not distinct from e.file
+group by e.op, e.process, e.file;
 
 -- Processes whose MPI-IO is ROMIO's: its own files have keys that nobody asked for, or copy the communicator
 -- (collective_exchange()). Where MPI is Open MPI, the others' is OMPIO's.

@@ -20,7 +20,7 @@ from fathom.interop.imports.counted import (
     with_syncs,
 )
 from fathom.interop.imports.darshan_log import IN_A_FILE, IN_DAOS, TRACES, Log, Routed, Segments
-from fathom.interop.imports.details import deviations, of_daos, selected
+from fathom.interop.imports.details import deviations, of_daos, reach, selected
 from fathom.interop.imports.enclosing import Enclosing
 from fathom.interop.imports.lines import (
     ALIGNMENT,
@@ -275,7 +275,7 @@ class Telling:
             facts |= of_daos(record.counters, module.prefix)
         if record.rank == ALL:
             facts |= deviations(module.layer, module.prefix, record.seconds)
-        return facts
+        return facts | reach(module.layer, module.prefix, record.counters)
 
     def parts(self, file: str, op: Op, rank: int, total: Total) -> Iterator[tuple[int, Total]]:
         """Sums as they are told: those of all by rank, where only some ranks' calls were made in others."""

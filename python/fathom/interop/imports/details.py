@@ -132,6 +132,12 @@ def deviations(layer: str, prefix: str, seconds: Mapping[str, float]) -> dict[st
     }
 
 
+def reach(layer: str, prefix: str, counters: Mapping[str, int]) -> dict[str, str]:
+    """The byte behind the last that was read: what was read beyond that was read again."""
+    last = counters.get(f"{prefix}_MAX_BYTE_READ", 0)
+    return {f"{layer}_read_end": str(last + 1)} if last > 0 else {}
+
+
 def selected(counters: Mapping[str, int], prefix: str) -> dict[str, str]:
     """What was selected of a dataset or variable: its frequent hyperslabs, and how many selections were none; and its
     chunks. Dimensions are in the program's order, their lengths and strides in elements."""

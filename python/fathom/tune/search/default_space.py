@@ -30,6 +30,7 @@ TYPICAL = 4 << 20
 #: Kinds of knobs that have few words, each of which is worth a trial.
 SWITCHES = ("choice", "bool")
 OMPI_IO = "OMPI_MCA_io"  # which MPI-IO of Open MPI
+ROMIO = r"romio\d+|\^ompio"  # its values that are ROMIO, in any version
 #: A layout's values: pools of data that the file system has.
 POOLS = "pools"
 CEPH = "ceph"
@@ -82,7 +83,8 @@ def stacks(run: Source, program: Sequence[str]) -> dict[str, str]:
         return {}
     family = mpi.kind(name)
     open_mpi = family == "openmpi"
-    romio = not open_mpi or "romio321" in [os.environ.get(OMPI_IO), *program]
+    asked = [os.environ.get(OMPI_IO) or "", *program]
+    romio = not open_mpi or any(re.fullmatch(ROMIO, word) for word in asked)
     stack_of = {"hdf5": f"hdf5-{family}", "pnetcdf": "pnetcdf"}
     stack_of = {layer: stack for layer, stack in stack_of.items() if layer in used}
     if "mpiio" in used:

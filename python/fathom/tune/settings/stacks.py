@@ -10,14 +10,16 @@ from pathlib import Path
 
 from fathom.run import mpi, paths, programs
 
-#: Stack -> API of its program, MPI, pkg-config's name, launch variables.
+#: Open MPI's ROMIO, whose name is another in each version.
+ROMIO = {"OMPI_MCA_io": "^ompio"}
+#: Stack -> API of its program, MPI, pkg-config's name, launch variables. `romio321` is Open MPI's ROMIO of any version.
 STACKS = {
     "mpich": ("mpiio", "mpich", "", {}),
-    "romio321": ("mpiio", "openmpi", "", {"OMPI_MCA_io": "romio321"}),
+    "romio321": ("mpiio", "openmpi", "", ROMIO),
     "ompio": ("mpiio", "openmpi", "", {"OMPI_MCA_io": "ompio"}),
     "hdf5-mpich": ("hdf5", "mpich", "hdf5-mpich", {}),
-    "hdf5-openmpi": ("hdf5", "openmpi", "hdf5-openmpi", {"OMPI_MCA_io": "romio321"}),
-    "pnetcdf": ("pnetcdf", "openmpi", "pnetcdf", {"OMPI_MCA_io": "romio321"}),
+    "hdf5-openmpi": ("hdf5", "openmpi", "hdf5-openmpi", ROMIO),
+    "pnetcdf": ("pnetcdf", "openmpi", "pnetcdf", ROMIO),
     "forward": ("mpiio", "mpich", "", {}),
 }
 #: Ranks of one node by more processes than it has processors, as root where that is who we are.

@@ -80,7 +80,7 @@ def _title(which: str, share: Share, shares: dict[str, Share], run_seconds: floa
 def _cells(run: Stoppable, shares: dict[str, Share]) -> Table:
     processes = ", ".join(str(share.process) for share in shares.values())
     sql = f"""select k.process, k.rank, cause, sum(a.time)::bigint as time, sum(a.time) / any_value(r.duration) as share
-from account() as a join chains() using (process) join account_chains() as k using (chain), runs as r
+from account_and_beside() as a join chains() using (process) join account_chains() as k using (chain), runs as r
 where k.process in ({processes or "null"})
 group by all having sum(a.time) > 0
 order by process, time desc, cause"""
