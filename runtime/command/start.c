@@ -291,12 +291,12 @@ static const char start_fathom[] =
 	"                return f'{folder}: Permission denied, and Python looks for Fathom there'\n"
 	"    return f'{sys.executable} finds no package fathom; install it'\n"
 	"try:\n"
-	"    from fathom.__main__ import main\n"
+	"    from fathom.__main__ import command\n"
 	"except (ImportError, OSError) as error:\n"
 	"    print(f'fathom: {why(error)}, or name another Python in FATHOM_PYTHON', "
 	"file=sys.stderr)\n"
 	"    sys.exit(125)\n"
-	"sys.exit(main())\n";
+	"command()\n";
 
 /* -P: a file of the user's in the current directory must not stand in for a module. */
 void python_exec(char **arguments)

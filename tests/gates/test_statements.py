@@ -56,11 +56,11 @@ sys.exit(status)
 @pytest.mark.parametrize(
     ("command", "calls", "most"),
     [
-        (["show"], 30_000, {"statements": 330, "modules": 540, "rounds": 10}),
+        (["show"], 30_000, {"statements": 330, "modules": 400, "rounds": 10}),
         (
             ["report", "-o", "report.html"],
             15_000,
-            {"statements": 820, "modules": 670, "rounds": 10},
+            {"statements": 820, "modules": 650, "rounds": 10},
         ),
     ],
     ids=["show", "report"],

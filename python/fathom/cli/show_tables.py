@@ -15,7 +15,7 @@ from fathom.cache import conclusions as cached
 from fathom.cache.screens import Line
 from fathom.errors import UsageError
 from fathom.files import replacing
-from fathom.pages import answers, coverage_footer, findings, page, picture, screen, written
+from fathom.pages import answers, coverage_footer, findings, page, screen, written
 from fathom.pages import next_selection as words
 from fathom.pages.part import Page
 from fathom.pages.sections import rows_by, words_by
@@ -76,6 +76,8 @@ def run(arguments: argparse.Namespace) -> int:
     elif arguments.json:
         written.show(explain.with_tables(content, arguments.top))
     elif arguments.svg:
+        from fathom.pages import picture  # which other pages do without
+
         _save(arguments.svg, lambda path: picture.save(path, lambda: _print(content, arguments)))
     else:
         page.print_page(content, arguments.top or 10)
