@@ -2,10 +2,13 @@
 Arrow: commands that read no table start at once."""
 
 import contextlib
+import json
 import os
 import subprocess
+import sys
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from fathom.errors import DamagedRun, FathomError, NotARun, UsageError, printable
 from fathom.files import facts, is_folder, is_there, listed
@@ -15,7 +18,6 @@ from fathom.run.logs import run_of
 SUFFIX = ".fathom"
 MOST = 5  # runs that are named where one is not there
 OF_IMPORT = ["index", "streams.blocks"]  # shared files of an import of many processes
-STDERR = 2  # as a descriptor: in a notebook sys.stderr has none
 
 
 def resolve(path: str | PathLike[str]) -> Path:
@@ -153,18 +155,31 @@ def to_make(path: str | PathLike[str]) -> Path:
 
 
 def engine(*words: str, quiet: bool = False, text: str | None = None) -> None:
-    """Runs fathom-engine; its report goes to stderr unless `quiet`, its one line of error always. `said`: what it reads
-    on its standard input."""
+    """Runs fathom-engine; its report goes to stderr in words unless `quiet`, its one line of error always. `text`: what
+    it reads on its standard input."""
     command = [str(paths.engine()), *words]
     try:
         # A limit of a file's size is an error to it, as to us, and no signal.
-        report = subprocess.DEVNULL if quiet else STDERR
         done = subprocess.run(
-            command, input=text, text=True, stdout=report, restore_signals=False, check=False
+            command, input=text, text=True, stdout=subprocess.PIPE, restore_signals=False, check=False
         )
     except OSError as error:
         raise FathomError(f"{command[0]}: {error.strerror}") from error
+    for line in () if quiet else done.stdout.splitlines():
+        print(f"fathom: {_in_words(json.loads(line))}", file=sys.stderr)
     ended(words[0], done.returncode)
+
+
+def _in_words(report: dict[str, Any]) -> str:
+    """Of which part it is, then what is not 0: `s3d.fathom: files 6, bytes 61,230`."""
+    part = printable(report.pop("part", ""))
+    counts = report | report.pop("index", {})
+    words = [
+        f"{name} {', '.join(map(printable, count)) if isinstance(count, list) else format(count, ',')}"
+        for name, count in counts.items()
+        if count
+    ]
+    return f"{part and f'{part}: '}{', '.join(words) or 'nothing'}"
 
 
 def ended(word: str, status: int) -> None:
