@@ -30,7 +30,7 @@ warnings.filterwarnings("ignore", "Arrow output on a DB-API result makes an extr
 #: rows that one may have: those of many ranks are alike, so few bytes can be millions of rows.
 SMALL, FEW = 16 << 20, 1_000_000
 #: The same of one who may ask once only: to read these takes less time than a few statements are planned in.
-LITTLE, FEWER = 1 << 20, 100_000
+LITTLE, FEWER = 1 << 20, 200_000
 #: Of so few rows most of a question's time is its plan: these optimisers look for an order of joins, and for ranges of
 #: values, longer than that saves.
 UNUSED = "join_order,statistics_propagation"
