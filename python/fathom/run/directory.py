@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -161,7 +162,12 @@ def engine(*words: str, quiet: bool = False, text: str | None = None) -> None:
     try:
         # A limit of a file's size is an error to it, as to us, and no signal.
         done = subprocess.run(
-            command, input=text, text=True, stdout=subprocess.PIPE, restore_signals=False, check=False
+            command,
+            input=text,
+            text=True,
+            stdout=subprocess.PIPE,
+            restore_signals=False,
+            check=False,
         )
     except OSError as error:
         raise FathomError(f"{command[0]}: {error.strerror}") from error
@@ -180,6 +186,34 @@ def _in_words(report: dict[str, Any]) -> str:
         if count
     ]
     return f"{part and f'{part}: '}{', '.join(words) or 'nothing'}"
+
+
+@contextlib.contextmanager
+def packing(run: str | PathLike[str]) -> Iterator[None]:
+    """Makes the tables of a run that has none, meanwhile; who opens it behind the block makes them of what could not be
+    packed here, and says why."""
+    directory = find(run)
+    if directory is None or not _is_to_pack(directory):
+        yield
+        return
+    command = [str(paths.engine()), "pack", str(directory)]
+    with subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, restore_signals=False
+    ) as packer:
+        yield
+        _, report = packer.communicate()
+    if packer.returncode == 0:
+        print(report, end="", file=sys.stderr)
+
+
+def _is_to_pack(directory: Path) -> bool:
+    """Nobody has, and it can be done here."""
+    return (
+        is_folder(directory / "streams")
+        and not is_there(directory / "tables")
+        and os.access(directory, os.W_OK)
+        and os.access(paths.engine(), os.X_OK)
+    )
 
 
 def ended(word: str, status: int) -> None:
