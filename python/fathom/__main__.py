@@ -1,5 +1,7 @@
 """`fathom`: one module of `fathom.cli` per command."""
 
+import atexit
+import contextlib
 import gc
 import importlib
 import os
@@ -7,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from errno import EBADF, ENOSPC
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from fathom import __version__
 from fathom.cli.commands import COMMANDS, help_text
@@ -181,5 +183,24 @@ def main(words: Sequence[str] | None = None) -> int:
         return FathomError.status
 
 
+def command() -> NoReturn:
+    """The process of one command. It ends once its threads, and what was to be done at the end, are done: Python would
+    first take all modules apart, for a twentieth of a second."""
+    statuses: list[int] = []
+    atexit.register(_leave, statuses)  # first registered, so called last
+    statuses.append(main())
+    sys.exit(statuses[0])
+
+
+def _leave(statuses: Sequence[int]) -> None:
+    """Ends the process with the status that there is, if there is one."""
+    if not statuses:
+        return
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError):
+            stream.flush()
+    os._exit(statuses[0])
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    command()

@@ -94,7 +94,7 @@ class Nobody:
 
 
 def printed(source: AnySource, capsys: pytest.CaptureFixture[str]) -> str:
-    page.print_page(page.compute("r", {}, source, None, lambda: None), 10)
+    page.print_page(page.compute("r", {}, source, lambda: None, lambda: None), 10)
     return capsys.readouterr().out
 
 

@@ -240,7 +240,7 @@ def asked(folder: Path, ranks: int) -> tuple[int, int]:
     ]  # fmt: skip
     path = recorded(folder, [{"process": n, "rank": n} for n in range(ranks)], calls).path
     run = Counting(path)
-    content = page.compute("r", run.manifest, run, None, lambda: None)
+    content = page.compute("r", run.manifest, run, lambda: None, lambda: None)
     page.print_page(content, 10)
     return run.asked, run.rows
 

@@ -496,3 +496,17 @@ def test_a_package_that_cannot_be_read_is_one_line(
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (125, "", 1), done.stderr
     assert done.stderr.startswith("fathom: ")
     assert says in done.stderr
+
+
+def test_who_looks_at_processes_sees_the_command(
+    command: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    python = tmp_path / "python"
+    python.write_text('#!/bin/sh\nprintf "%s|" "$@"\n')
+    python.chmod(0o755)
+    done = subprocess.run(
+        [command, "show", "a run"],
+        env=environment | {"FATHOM_PYTHON": str(python)}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    start, _, words = done.stdout.partition("|show|")
+    assert len(start) < 80 and words == "a run|", done.stdout

@@ -286,14 +286,15 @@ static const char start_fathom[] =
 	"                return f'{folder}: Permission denied, and Python looks for Fathom there'\n"
 	"    return f'{sys.executable} finds no package fathom; install it'\n"
 	"try:\n"
-	"    from fathom.__main__ import main\n"
+	"    from fathom.__main__ import command\n"
 	"except (ImportError, OSError) as error:\n"
 	"    print(f'fathom: {why(error)}, or name another Python in FATHOM_PYTHON', "
 	"file=sys.stderr)\n"
 	"    sys.exit(125)\n"
-	"sys.exit(main())\n";
+	"command()\n";
 
-/* -P: a file of the user's in the current directory must not stand in for a module. */
+/* -P: a file of the user's in the current directory must not stand in for a module. The code is in the environment, as
+ * whoever looks at processes wants to see the command. */
 void python_exec(char **arguments)
 {
 	size_t count = 0;
@@ -307,7 +308,8 @@ void python_exec(char **arguments)
 	words[0] = python_find();
 	words[1] = "-P";
 	words[2] = "-c";
-	words[3] = start_fathom;
+	words[3] = "import os; exec(os.environ.pop('FATHOM_START'))";
+	setenv("FATHOM_START", start_fathom, 1);
 	memcpy(words + 4, arguments, count * sizeof(*words));
 	setenv("FATHOM_COMMAND", format_text("%s/fathom", command_directory()), 1);
 	execvp(words[0], (char **)words);

@@ -1,6 +1,7 @@
 """How much `fathom show` and `fathom report` of a run ask: in statements as DuckDB logs them, in modules, and in rounds
 of Python's collector of circles. To plan a statement takes a millisecond and more; a second answer to the same question
-is for nothing. Beside other work more is found, and asked: 269 to 289 statements of `show` were seen, 730 of `report`.
+is for nothing. Beside other work more is found, and asked: 269 to 297 statements of `show` were seen, 730 to 804 of
+`report`.
 """
 
 from __future__ import annotations
@@ -56,11 +57,11 @@ sys.exit(status)
 @pytest.mark.parametrize(
     ("command", "calls", "most"),
     [
-        (["show"], 30_000, {"statements": 330, "modules": 540, "rounds": 10}),
+        (["show"], 30_000, {"statements": 330, "modules": 400, "rounds": 10}),
         (
             ["report", "-o", "report.html"],
             15_000,
-            {"statements": 820, "modules": 670, "rounds": 10},
+            {"statements": 820, "modules": 650, "rounds": 10},
         ),
     ],
     ids=["show", "report"],

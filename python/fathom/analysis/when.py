@@ -5,15 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from fathom.analysis import Source
 from fathom.analysis.own import LINES, PARTS, SECOND, heat, own, run_seconds
 
-Times = NDArray[np.float64]
 # The part of the busiest part's time that counts as I/O at all.
 ACTIVE = 0.1
 # Seconds without I/O that end no burst, a tenth of the run at most: a process that lost its processor is away so long.
@@ -42,7 +39,8 @@ def when(source: Source) -> When:
     origin, rows = heat(source)
     width = _width(run)
     everyone = source.sql("from own_spread()")["units"][0].as_py()
-    parts = (_spent(rows, "processes").sum(axis=0) / width / max(1, everyone)).tolist()
+    together = map(sum, zip(*_spent(rows, "processes"), strict=True))
+    parts = [float(spent) / width / max(1, everyone) for spent in together]
     # Without durations no part has any I/O; few and long parts of a log say nothing of when.
     if (
         first is None
@@ -76,12 +74,15 @@ def _width(run: float) -> int:
     return max(1, -(-int(run * SECOND) // PARTS))
 
 
-def _spent(rows: pa.Table, who: str) -> Times:
+def _spent(rows: pa.Table, who: str) -> list[list[float]]:
     """ns by line and part; the last line is that of processes that are no ranks."""
-    spent = np.zeros((LINES + 1, PARTS))
+    spent = [[0.0] * PARTS for _ in range(LINES + 1)]
     rows = rows.filter(pc.is_valid(rows["bin"]))
-    line = np.asarray(pc.fill_null(rows["line"], LINES).combine_chunks())
-    spent[line, np.asarray(rows["bin"])] = np.asarray(rows[who])
+    line = pc.fill_null(rows["line"], LINES)
+    for at, part, time in zip(
+        *(one.to_pylist() for one in (line, rows["bin"], rows[who])), strict=True
+    ):
+        spent[at][part] = time
     return spent
 
 
@@ -99,7 +100,7 @@ def lines(source: Source) -> list[Line]:
     """Everyone, in at most LINES lines. What threads or processes of a rank do side by side is at most all of its
     time."""
     rows, width = heat(source)[1], _width(run_seconds(source))
-    spent = _spent(rows, "ranks") / width
+    spent = _spent(rows, "ranks")
     named = rows.select(["line", "first_unit", "last_unit", "units"]).to_pylist()
     by_line = {row["line"]: row for row in named if row["line"] is not None}
     return [
@@ -107,7 +108,7 @@ def lines(source: Source) -> list[Line]:
             row["first_unit"],
             row["last_unit"],
             row["units"],
-            (spent[at] / row["units"]).tolist(),
+            [part / width / row["units"] for part in spent[at]],
         )
         for at, row in sorted(by_line.items())
     ]

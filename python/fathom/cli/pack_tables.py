@@ -47,5 +47,5 @@ def ask_page(packed: Run) -> None:
         return
     began = time.monotonic()
     statements = CachedStatements(packed, packed.path)
-    page.ask(page.compute(packed.name, packed.manifest, statements, None, lambda: None))
+    page.ask(page.compute(packed.name, packed.manifest, statements, lambda: None, lambda: None))
     print(f"fathom: page worked out in {time.monotonic() - began:.1f} s", file=sys.stderr)

@@ -17,11 +17,14 @@ examples:
 """
 
 import argparse
+from os import PathLike
 from pathlib import Path
+from types import ModuleType
 
 from fathom.cache.screens import Line, Screen
 from fathom.cli.arguments import add_run, add_with_runtime, positive
 from fathom.errors import UsageError
+from fathom.run.directory import packing
 from fathom.text import tables
 
 
@@ -125,9 +128,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.fail_over is not None and arguments.findings is None:
         raise UsageError("show: --fail-over goes with --findings")
     if arguments.all or arguments.svg or _alone(arguments):
-        from fathom.cli import show_tables  # with all that reads tables
-
-        return show_tables.run(arguments)
+        status: int = _tables(arguments.run).run(arguments)
+        return status
     for label, line in lines(arguments):
         tables.labelled(label, line)
     return 0
@@ -139,12 +141,23 @@ def lines(arguments: argparse.Namespace) -> list[Line]:
     screen = Screen(arguments.run, width, arguments.with_runtime)
     shown = screen.read()
     if shown is None:
-        from fathom.cli import show_tables
-
-        shown, whole = show_tables.screen_of(arguments.run, width, arguments.with_runtime)
+        shown, whole = _tables(arguments.run).screen_of(
+            arguments.run, width, arguments.with_runtime
+        )
         if whole:
             screen.write(shown)
     return shown
+
+
+def _tables(run: str | PathLike[str]) -> ModuleType:
+    """What reads tables, and all that it needs; to load it takes as long as to make them."""
+    from fathom.run import arrow
+
+    with packing(run):
+        arrow.leave_numpy_out()
+        from fathom.cli import show_tables
+
+    return show_tables
 
 
 def _alone(arguments: argparse.Namespace) -> bool:

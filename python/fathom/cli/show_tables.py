@@ -9,14 +9,11 @@ from pathlib import Path
 
 import fathom
 from fathom.analysis import findings as conclusions
-from fathom.analysis import next_selection
-from fathom.assist import explain
 from fathom.cache import conclusions as cached
 from fathom.cache.screens import Line
 from fathom.errors import UsageError
 from fathom.files import replacing
-from fathom.pages import answers, coverage_footer, findings, page, picture, screen, written
-from fathom.pages import next_selection as words
+from fathom.pages import answers, coverage_footer, findings, page, screen, written
 from fathom.pages.part import Page
 from fathom.pages.sections import rows_by, words_by
 from fathom.run.limitations import every_call, explain_missing
@@ -74,8 +71,12 @@ def run(arguments: argparse.Namespace) -> int:
     elif arguments.by:
         _print_table(arguments, opened, content)
     elif arguments.json:
+        from fathom.assist import explain  # which other pages do without
+
         written.show(explain.with_tables(content, arguments.top))
     elif arguments.svg:
+        from fathom.pages import picture  # which other pages do without
+
         _save(arguments.svg, lambda path: picture.save(path, lambda: _print(content, arguments)))
     else:
         page.print_page(content, arguments.top or 10)
@@ -149,6 +150,9 @@ def _print_table(arguments: argparse.Namespace, source: Run, content: Page) -> N
 
 
 def _print_next(opened: Run, content: Page) -> None:
+    from fathom.analysis import next_selection  # which other pages do without
+    from fathom.pages import next_selection as words
+
     step = next_selection.step(content.source)
     if step.level == "none":
         seen = bool(content.table("layers").num_rows)

@@ -33,7 +33,7 @@ def of_run(run: Run) -> Page:
     def find() -> Findings:
         return cached.find(run, conclusions.rules())
 
-    return compute(run.name, run.manifest, source, cost.per_call(), lambda: worst(run, find))
+    return compute(run.name, run.manifest, source, cost.per_call, lambda: worst(run, find))
 
 
 def worst(source: Source, find: Callable[[], Findings]) -> Findings | None:
@@ -49,7 +49,7 @@ def compute(
     name: str,
     manifest: dict[str, Any],
     source: Source,
-    per_call: float | None,
+    per_call: Callable[[], float | None],
     find: Callable[[], Findings | None],
 ) -> Page:
     """The page of one run; what it says is asked when it is printed."""

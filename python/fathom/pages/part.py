@@ -22,16 +22,16 @@ class Page:
         manifest: dict[str, Any],
         source: Source,
         parts: Sequence["Part"],
-        per_call: float | None,
+        per_call: Callable[[], float | None],
         find: Callable[[], Findings | None],
     ) -> None:
-        """`per_call`: seconds that recording adds to a call, measured on this machine. `find` gives
+        """`per_call` gives seconds that recording adds to a call, measured on this machine. `find` gives
         what loses time, or none where that would take longer than the page.
         """
         self.name = name
         self.manifest = manifest
         self.source = Remembered(source)
-        self.per_call = per_call
+        self._measure = per_call
         self._find = find
         self.runs: dict[str, Any] = self.source.sql("from runs").to_pylist()[0]
         self._analyse = {part.name: part.analyse for part in parts}
@@ -56,6 +56,11 @@ class Page:
     def findings(self) -> Findings | None:
         """What loses time, the most first; none: not asked."""
         return self._find()
+
+    @cached_property
+    def per_call(self) -> float | None:
+        """Seconds that recording adds to a call here; none where it cannot be measured."""
+        return self._measure()
 
     @cached_property
     def servers(self) -> int:

@@ -1,25 +1,45 @@
 """Arrow in a process that is a command of ours."""
 
+import contextlib
 import sys
+from collections.abc import Iterator
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 
-import pyarrow as pa
 
+class _Refusal(MetaPathFinder):
+    def __init__(self, name: str) -> None:
+        self._name = name
 
-class _NoPandas(MetaPathFinder):
     def find_spec(self, name: str, *_: object) -> ModuleSpec | None:
-        if name == "pandas":
+        if name == self._name:
             raise ModuleNotFoundError(name)
         return None
+
+
+@contextlib.contextmanager
+def _without(name: str) -> Iterator[None]:
+    """No module of this name is to be had, unless it is there already."""
+    refusal = _Refusal(name)
+    sys.meta_path.insert(0, refusal)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(refusal)
 
 
 def leave_pandas_out() -> None:
     """Arrow imports pandas, where there is one, to see whether the first list that it is given is one of pandas', which
     takes a fifth of a second. It looks once, here; who asks for a frame of pandas later gets one."""
-    refuse = _NoPandas()
-    sys.meta_path.insert(0, refuse)
-    try:
+    with _without("pandas"):
+        import pyarrow as pa
+
         pa.array([])
-    finally:
-        sys.meta_path.remove(refuse)
+
+
+def leave_numpy_out() -> None:
+    """Each part of Arrow imports NumPy, where there is one, which takes longer than Arrow itself. For commands that
+    hand it no array of NumPy's, nor ask for one."""
+    with _without("numpy"):
+        import pyarrow.compute
+        import pyarrow.parquet  # noqa: F401

@@ -30,7 +30,10 @@ warnings.filterwarnings("ignore", "Arrow output on a DB-API result makes an extr
 #: rows that one may have: those of many ranks are alike, so few bytes can be millions of rows.
 SMALL, FEW = 16 << 20, 1_000_000
 #: The same of one who may ask once only: to read these takes less time than a few statements are planned in.
-LITTLE, FEWER = 1 << 20, 100_000
+LITTLE, FEWER = 1 << 20, 200_000
+#: Of so few rows most of a question's time is its plan: these optimisers look for an order of joins, and for ranges of
+#: values, longer than that saves.
+UNUSED = "join_order,statistics_propagation"
 #: Tables that have the run-time's rows beside the program's.
 APART = frozenset(("calls", "counters", "files", "tops"))
 #: Of these of them the run-time's rows can be read too, as `runtime_NAME`.
@@ -118,7 +121,10 @@ def connect(
     con.execute("set enable_external_access = false")
     con.execute(f"set parquet_metadata_cache = {bool(memory)}")
     tables = table_parts(directory)
-    held = _small(tables, SMALL, FEW) if memory else _small(tables, LITTLE, FEWER)
+    little = _small(tables, LITTLE, FEWER)
+    if len(little) == len(tables):
+        con.execute(f"set threads = 1; set disabled_optimizers = '{UNUSED}'")
+    held = _small(tables, SMALL, FEW) if memory else little
     _add_views(con, directory, tables, held, with_runtime)
     if rows := site_rows():
         macros.replace(con, "site_references", rows)
@@ -188,8 +194,10 @@ def _add_views(
 def _check_columns(con: duckdb.DuckDBPyConnection, files: Mapping[str, Path]) -> None:
     """Have the tables the columns that all readers take for given?"""
     found: dict[str, dict[str, str]] = {}
-    columns = "select table_name, column_name, data_type from duckdb_columns() where not internal"
-    for table, column, kind in con.execute(columns).fetchall():
+    # Of all tables at once DuckDB would first make the views of its own.
+    columns = [f"select '{name}', name, type from pragma_table_info('{name}')" for name in files]
+    rows = con.execute(" union all ".join(columns)).fetchall() if columns else []
+    for table, column, kind in rows:
         found.setdefault(table, {})[column] = kind
     for name in files.keys() & FIRST.keys():
         for column, kind in (FIRST[name] | LATER.get(name, {})).items():
@@ -334,14 +342,18 @@ def _explained(con: duckdb.DuckDBPyConnection, error: duckdb.Error) -> FathomErr
 
 def reading(con: duckdb.DuckDBPyConnection, text: str) -> duckdb.Statement:
     """One statement that only reads, or UsageError."""
+    # SHOW, DESCRIBE and SUMMARIZE count as SELECT; EXPLAIN ANALYZE would run a COPY.
+    return _one(con, text, duckdb.StatementType.SELECT)
+
+
+def _one(con: duckdb.DuckDBPyConnection, text: str, kind: duckdb.StatementType) -> duckdb.Statement:
     try:
         statements = con.extract_statements(text)
     except duckdb.Error as error:
         raise _wrong(error) from error
     if len(statements) != 1:
         raise UsageError(f"SQL: one statement is expected, {len(statements)} given")
-    # SHOW, DESCRIBE and SUMMARIZE count as SELECT; EXPLAIN ANALYZE would run a COPY.
-    if statements[0].type != duckdb.StatementType.SELECT:
+    if statements[0].type != kind:
         raise UsageError(f"SQL: only reading is allowed, this is {statements[0].type.name}")
     return statements[0]
 
@@ -440,10 +452,10 @@ def rows(con: duckdb.DuckDBPyConnection, text: str) -> list[dict[str, Any]]:
 
 def keep(con: duckdb.DuckDBPyConnection, name: str, text: str, values: object = None) -> None:
     """Keeps the rows of one reading statement as a table of this connection."""
-    reading(con, text)
-    text = macros.written_out(con, text)
+    text = f'create temp table "{name}" as {macros.written_out(con, text)}'
+    checked = _one(con, text, duckdb.StatementType.CREATE)
     try:
-        macros.execute(con, f'create temp table "{name}" as {text}', values)
+        macros.execute(con, checked, values)
     except duckdb.Error as error:
         raise _explained(con, error) from error
 

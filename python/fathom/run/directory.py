@@ -3,12 +3,15 @@ Arrow: commands that read no table start at once."""
 
 import contextlib
 import os
+import subprocess
+import sys
+from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
 
 from fathom.errors import NotARun, UsageError, printable
 from fathom.files import facts, is_folder, is_there, listed
-from fathom.run import foreign
+from fathom.run import foreign, paths
 from fathom.run.logs import run_of
 
 SUFFIX = ".fathom"
@@ -148,3 +151,31 @@ def to_make(path: str | PathLike[str]) -> Path:
     if given.name in ("", ".."):
         raise UsageError(f"'{printable(given)}' is no name of a run: add one, as {given / 's3d'}")
     return given if given.suffix == SUFFIX else given.with_name(given.name + SUFFIX)
+
+
+@contextlib.contextmanager
+def packing(run: str | PathLike[str]) -> Iterator[None]:
+    """Makes the tables of a run that has none, meanwhile; who opens it behind the block makes them of what could not be
+    packed here, and says why."""
+    directory = find(run)
+    if directory is None or not _is_to_pack(directory):
+        yield
+        return
+    command = [str(paths.engine()), "pack", str(directory)]
+    with subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, restore_signals=False
+    ) as packer:
+        yield
+        _, report = packer.communicate()
+    if packer.returncode == 0:
+        print(report, end="", file=sys.stderr)
+
+
+def _is_to_pack(directory: Path) -> bool:
+    """Nobody has, and it can be done here."""
+    return (
+        is_folder(directory / "streams")
+        and not is_there(directory / "tables")
+        and os.access(directory, os.W_OK)
+        and os.access(paths.engine(), os.X_OK)
+    )

@@ -1,12 +1,13 @@
 """fathom-engine: at work on a run, or asked for one answer."""
 
+import json
 import subprocess
+import sys
 from collections.abc import Sequence
+from typing import Any
 
-from fathom.errors import DamagedRun, FathomError, RunError
+from fathom.errors import DamagedRun, FathomError, RunError, printable
 from fathom.run import paths
-
-STDERR = 2  # as a descriptor: in a notebook sys.stderr has none
 
 
 def ask(words: Sequence[str], text: str) -> str:
@@ -33,18 +34,36 @@ def ask(words: Sequence[str], text: str) -> str:
 
 
 def engine(*words: str, quiet: bool = False, text: str | None = None) -> None:
-    """Runs fathom-engine; its report goes to stderr unless `quiet`, its one line of error always. `text`: what it reads
-    on its standard input."""
+    """Runs fathom-engine; its report goes to stderr in words unless `quiet`, its one line of error always. `text`: what
+    it reads on its standard input."""
     command = [str(paths.engine()), *words]
     try:
         # A limit of a file's size is an error to it, as to us, and no signal.
-        report = subprocess.DEVNULL if quiet else STDERR
         done = subprocess.run(
-            command, input=text, text=True, stdout=report, restore_signals=False, check=False
+            command,
+            input=text,
+            text=True,
+            stdout=subprocess.PIPE,
+            restore_signals=False,
+            check=False,
         )
     except OSError as error:
         raise FathomError(f"{command[0]}: {error.strerror}") from error
+    for line in () if quiet else done.stdout.splitlines():
+        print(f"fathom: {_in_words(json.loads(line))}", file=sys.stderr)
     ended(words[0], done.returncode)
+
+
+def _in_words(report: dict[str, Any]) -> str:
+    """Of which part it is, then what is not 0: `s3d.fathom: files 6, bytes 61,230`."""
+    part = printable(report.pop("part", ""))
+    counts = report | report.pop("index", {})
+    words = [
+        f"{name} {', '.join(map(printable, count)) if isinstance(count, list) else format(count, ',')}"
+        for name, count in counts.items()
+        if count
+    ]
+    return f"{part and f'{part}: '}{', '.join(words) or 'nothing'}"
 
 
 def ended(word: str, status: int) -> None:

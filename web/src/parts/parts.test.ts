@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { csv } from "./csv";
-import { figuresOf, OF_CALLS, shownOf, singular, sorted } from "./table";
+import { figuresOf, OF_CALLS, seenFrom, shownOf, singular, sorted } from "./table";
 
 test("CSV: raw values, units in the head, quotes doubled, no formulas", () => {
 	const columns = [
@@ -46,5 +46,10 @@ test("numbers of a statement of the user's stand right, though their unit is not
 });
 
 test("one is not counted in many", () => {
-	expect(["servers", "quantities", "processes", "settings that differ"].map(singular)).toEqual(["server", "quantity", "process", "settings that differ"]);
+	expect(["servers", "quantities", "processes", "other settings"].map(singular)).toEqual(["server", "quantity", "process", "other setting"]);
+});
+
+test("a file is named as from the run's directory, if it lies there", () => {
+	expect(["/a/out/x", "/ab/x", "-"].map((path) => seenFrom("/a", path))).toEqual(["out/x", "/ab/x", "-"]);
+	expect(seenFrom("", "/x")).toBe("/x");
 });

@@ -178,6 +178,7 @@ function Body({ table, rows, shown, figures, onOpen, text, selected }: Props & {
 					{shown.map((at) => {
 						const column = table.columns[at] as Column;
 						const content = text?.(column, row[at] ?? null, row) ?? format(row[at], column.unit);
+						if (column.name === "path") return <Path key={column.name} path={content} />;
 						return (
 							<td key={column.name} class={figures[at] ? "number" : content.length <= ONE_LINE ? "whole" : ""}>
 								{column.unit === "call" && typeof row[at] === "string" ? <OpenCall call={content} /> : content}
@@ -187,6 +188,20 @@ function Body({ table, rows, shown, figures, onOpen, text, selected }: Props & {
 				</tr>
 			))}
 		</tbody>
+	);
+}
+
+/** A file as seen from a directory. */
+export function seenFrom(directory: string, path: string): string {
+	return directory && path.startsWith(`${directory}/`) ? path.slice(directory.length + 1) : path;
+}
+
+/** As seen from the run's directory, in one line; exports have all of it. */
+function Path({ path }: { path: string }): JSX.Element {
+	return (
+		<td class="path" title={path}>
+			{seenFrom(currentRun.value?.form.directory ?? "", path)}
+		</td>
 	);
 }
 

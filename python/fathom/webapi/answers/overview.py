@@ -46,7 +46,7 @@ def page_of(view: View) -> Page:
         view.opened.name,
         view.run.manifest,
         source,
-        cost.per_call(),
+        cost.per_call,
         lambda: page.worst(source, lambda: conclusions_of(view)),
     )
 

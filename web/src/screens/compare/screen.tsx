@@ -71,7 +71,7 @@ function Compared({ compared, only }: { compared: CompareAnswer; only: boolean }
 			<h2>The whole</h2>
 			<DataTable table={beside(compared.whole, "whole", only, names)} caption="The whole runs" name="compare-whole" what="quantities" text={asRatio} />
 			<h2>What was set otherwise</h2>
-			{compared.setup.rows.length === 0 ? <div class="notice">No difference in what was set.</div> : <DataTable table={named(compared.setup, names)} caption="Settings that differ" name="compare-setup" what="settings that differ" />}
+			{compared.setup.rows.length === 0 ? <div class="notice">No difference in what was set.</div> : <DataTable table={named(compared.setup, names)} caption="Settings that differ" name="compare-setup" what="other settings" />}
 			<By compared={compared} by={by} only={only} />
 		</>
 	);

@@ -55,9 +55,11 @@ function labelOf(by: By, key: string, op: Cell | undefined): string {
 	return key;
 }
 
-/** Columns in their order: of calls the function comes first, the number last; a layer stands once. */
-export function columnsOf({ columns }: Table, by: By): string[] {
-	const names = columns.map((one) => one.name).filter((one) => by !== "layer" || one !== "layer");
+/** Columns in their order: of calls the function comes first, the number last; a layer stands once, unless part of it is communication. */
+export function columnsOf({ columns, rows }: Table, by: By): string[] {
+	const all = columns.map((one) => one.name);
+	const [key, layer] = [all.indexOf("key"), all.indexOf("layer")];
+	const names = all.filter((_, at) => by !== "layer" || at !== layer || rows.some((row) => row[at] !== row[key]));
 	if (by !== "call" || !names.includes("op")) return names;
 	return ["op", ...names.filter((one) => one !== "op" && one !== "key"), "key"];
 }

@@ -42,6 +42,12 @@ test("calls begin with their function, their number comes last", () => {
 	expect(columnsOf(two, "server")).toEqual(names);
 });
 
+test("a layer stands once, unless part of its time is communication", () => {
+	const alone = table([["mpiio", "mpiio", 3, 1, null]]);
+	expect(columnsOf(alone, "layer")).not.toContain("layer");
+	expect(columnsOf({ ...alone, rows: [["mpiio", "communication", 2, 1, null], ...alone.rows] }, "layer")).toContain("layer");
+});
+
 test("a click narrows the selection; a name with a comma stays one name", () => {
 	expect(narrows("op", "posix:pwrite,64")).toEqual({ ops: "posix:pwrite%2C64" });
 	expect(narrows("lane", "12")).toEqual({ lanes: "12" });

@@ -23,7 +23,8 @@ function useRested<T>(value: T, key: string): T {
 export function Setup(): JSX.Element {
 	const form = given("form") ? parseForm(given("form")) : ofRun(currentRun.value);
 	const set = (name: Field, value: string): void => change({ form: formatForm({ ...form, [name]: value }) }, true);
-	const parameters = useRested(request(form), formatForm(form));
+	const asked = request(form);
+	const parameters = useRested(asked, formatForm(form)) ?? asked;
 	const answer = useAnswer<SetupAnswer>("setup", parameters);
 	return (
 		<div class="setup">
