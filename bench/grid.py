@@ -31,7 +31,7 @@ from fathom.run import paths
 from fathom.run.store import open_run
 from fathom.tune.search import default_space
 from fathom.tune.search.space import Point, Space, read
-from fathom.tune.settings import compiled, settings
+from fathom.tune.settings import compiled, toml
 from tools import FATHOM, ROOT, BenchError, fathom_run, run, scratch
 
 GRIDS = ROOT / "bench" / "grids"
@@ -157,7 +157,7 @@ def launched(
     shutil.rmtree(place / "run.fathom", ignore_errors=True)
     tuned = place / "tuned"
     # What --tuned makes of settings, made here: an interpreter less for each run.
-    tuned.write_text(compiled.text(settings.read_text(out.name, text)) if text else "")
+    tuned.write_text(compiled.text(toml.read(out.name, text)) if text else "")
     words = fathom_run(place / "run", "--level", level)
     words += ["nice", "-n", "2", "sh", "-c", SCRIPT, out]
     words += ["env", *([f"FATHOM_TUNED={tuned}"] if text else []), *LAUNCH, *program]

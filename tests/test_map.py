@@ -67,10 +67,13 @@ RUST = sorted(paths.ROOT.glob("engine/*/src"))
 
 def uses(source: Path) -> dict[str, set[str]]:
     """Module -> modules of its crate that it uses, tests aside."""
+    whole = "".join(file.read_text("utf-8") for file in source.glob("*.rs"))
+    tests = set(re.findall(r"#\[cfg\(test\)\]\nmod (\w+);", whole))
     texts = {}
     for file in source.rglob("*.rs"):
         name = "::".join(file.relative_to(source).with_suffix("").parts).removesuffix("::mod")
-        texts[name] = re.sub(r"//.*|#\[cfg\(test\)\]\nmod [^;]*\Z", "", file.read_text("utf-8"))
+        if name.partition("::")[0] not in tests:
+            texts[name] = re.sub(r"//.*|#\[cfg\(test\)\]\nmod [^;]*\Z", "", file.read_text("utf-8"))
     found: dict[str, set[str]] = {}
     for name, text in texts.items():
         above = name.rpartition("::")[0]

@@ -13,7 +13,7 @@ from fathom.catalog import knob_pages
 from fathom.catalog.knobs import load_knobs
 from fathom.catalog.model import CatalogError
 from fathom.errors import UsageError
-from fathom.tune.settings import compiled, settings, toml, xml
+from fathom.tune.settings import compiled, toml, xml
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted((ROOT / "catalog" / "knobs").glob("*.toml"))
@@ -138,9 +138,9 @@ def test_setters_take_what_the_header_of_hdf5_says(tmp_path: Path, mpi: str) -> 
 
 
 def test_settings_become_what_processes_read_and_are_read_from_what_is_written() -> None:
-    read = settings.read_text("s.toml", WHOLE)
+    read = toml.read("s.toml", WHOLE)
     assert compiled.text(read) == COMPILED
-    assert compiled.text(settings.read_text("again", toml.text(read))) == COMPILED
+    assert compiled.text(toml.read("again", toml.text(read))) == COMPILED
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_settings_become_what_processes_read_and_are_read_from_what_is_written()
 )
 def test_bad_settings_are_refused_in_one_line(text: str, line: str) -> None:
     with pytest.raises(UsageError, match=re.escape(line)) as caught:
-        settings.read_text("s.toml", text)
+        toml.read("s.toml", text)
     assert str(caught.value).startswith("s.toml: ")
     assert "\n" not in str(caught.value)
 
@@ -187,8 +187,8 @@ def test_xml_of_h5tuner_is_read_and_written() -> None:
     written, left_out = xml.write(read)
     assert not left_out
     assert compiled.text(xml.read("again", written)) == compiled.text(read)
-    assert compiled.text(settings.read_text("toml", toml.text(read))) == compiled.text(read)
-    assert len(xml.write(settings.read_text("s.toml", WHOLE))[1]) == 11
+    assert compiled.text(toml.read("toml", toml.text(read))) == compiled.text(read)
+    assert len(xml.write(toml.read("s.toml", WHOLE))[1]) == 11
 
 
 @pytest.mark.parametrize(
