@@ -185,10 +185,11 @@ void watch_end(const struct run *run, int wait_status);   /* it has ended, and r
 bool map_is_there(pid_t pid, time_t began);
 void map_keep(pid_t pid, time_t began, const char *copy);
 
-/* keep.c: calls that go when the program has ended. */
+/* keep.c: what becomes of streams when the program has ended. */
 void keep_check(const struct run *run);  /* fails before anything is made */
 void keep_decide(const struct run *run); /* on all nodes, by who started the program */
-__attribute__((noreturn)) void keep_become(const struct run *run, bool this_node);
+void keep_of_node(
+	const struct run *run); /* the same on this one; returns if there is nothing to do */
 
 /* agent.c: the process that stays beside the traced ones, one per node. */
 const char *engine_find(void); /* NULL: not installed */

@@ -438,8 +438,8 @@ __attribute__((noreturn)) static void become_watcher(const void *of)
 		wake();
 	if (watch.completing)
 		complete();
-	if (watcher->starter && watcher->run->options.keep_calls_if)
-		keep_become(watcher->run, true);
+	if (watcher->starter)
+		keep_of_node(watcher->run);
 	_exit(0);
 }
 

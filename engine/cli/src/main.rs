@@ -13,8 +13,8 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 use fathom_pack::{
-	Decision, Named, Options, PackError, Step, Thin, Triggers, bench, check_jobs, join, pack,
-	pack_in_shares, recover, thin,
+	Decision, Named, Options, PackError, Step, Thin, Triggers, bench, check_jobs, gather, join,
+	pack, pack_in_shares, recover, thin,
 };
 use fathom_sink::Sink;
 
@@ -93,6 +93,15 @@ enum Command {
 		/// Where rings lie [default: as run.json says]
 		#[arg(long, value_name = "DIR")]
 		ring: Option<PathBuf>,
+	},
+	/// Put this node's streams into one compressed file
+	///
+	/// Where a process of the run still lives here they are left as they are. Being stopped in the middle, or doing it twice,
+	/// does no harm.
+	#[command(after_help = "Example:\n  fathom-engine gather s3d.fathom")]
+	Gather {
+		/// Run directory, NAME.fathom
+		run: PathBuf,
 	},
 	/// Check reasons to keep calls: prints `wrong` and why, or `finding` and the seconds above which one is a reason
 	#[command(after_help = "Example:\n  fathom-engine reasons 'io>10%,finding>5s'")]
@@ -224,6 +233,10 @@ fn run(command: Command) -> Result<(), String> {
 		}
 		Command::PackShare { folder, step, number, jobs } => {
 			fathom_pack::share(&folder, step, number, jobs).map_err(text)
+		}
+		Command::Gather { run } => {
+			gather(&run).map_err(text)?;
+			Ok(())
 		}
 		Command::Reasons { list } => {
 			match Triggers::parse(&list) {

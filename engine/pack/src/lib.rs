@@ -76,6 +76,6 @@ pub use rings::Named;
 pub use run::{Run, Source, stream_name};
 pub use shares::{ShareWorkers, Step, share};
 pub use sites::{Frames, Resolved, SiteKey, Sites};
-pub use thin::{Decision, Thin, thin};
+pub use thin::{Decision, Thin, gather, thin};
 pub use triggers::Triggers;
 pub use whole::Packed;

@@ -85,7 +85,7 @@ fn bring_in_spool(run: &Path, rings: &Path, spool: &Path) -> Result<(), PackErro
 	}
 	let streams = spool.join("streams");
 	for folder in entries(&streams).at(&streams)? {
-		fathom_sink::bring_in(&folder, run).at(&folder)?;
+		fathom_sink::bring_in(&folder, run, "left").at(&folder)?;
 	}
 	Ok(())
 }

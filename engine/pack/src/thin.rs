@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use fathom_sink::{IfThere, replace_bytes};
+use fathom_sink::{IfThere, make_directories, replace_bytes};
 use fathom_stream::{Decoder, Record, Unfinished, unfinished_reason};
 use rayon::prelude::*;
 
@@ -68,6 +68,24 @@ pub fn thin(path: &Path, triggers: &Triggers, options: &Thin) -> Result<Vec<Deci
 	if run.sink.is_some() {
 		return Err(refused("its streams lie in shared files, which are not written anew"));
 	}
+	let decisions = over_nodes(path, options, |nodes, node| nodes.decide(node, triggers))?;
+	Ok(decisions.into_iter().flatten().collect())
+}
+
+/// Puts this node's streams into one compressed file (docs/trace-sink.md), once all processes of the run here have ended;
+/// returns how many bytes they had. Where one is not as it should be, they stay.
+pub fn gather(path: &Path) -> Result<u64, PackError> {
+	let options = Thin { this_node: true, ..Thin::default() };
+	let bytes = over_nodes(path, &options, |nodes, node| nodes.gather(node))?;
+	Ok(bytes.into_iter().sum())
+}
+
+/// Asks each node of a run, once what processes that were killed left is brought in.
+fn over_nodes<T: Send>(
+	path: &Path,
+	options: &Thin,
+	ask: impl Fn(&Nodes<'_>, usize) -> Result<T, PackError> + Sync,
+) -> Result<Vec<T>, PackError> {
 	let _lock = Lock::take(path, true)?;
 	let recovered = bring_in(path, options.ring.as_deref())?;
 	let mut run = Run::open(path)?;
@@ -82,10 +100,9 @@ pub fn thin(path: &Path, triggers: &Triggers, options: &Thin) -> Result<Vec<Deci
 		let whole = Whole::new(&run, run.images.iter().cloned().zip(surveys).collect())?;
 		let (tables, progress) = (run.tables(), Progress::new(false));
 		let writer = whole.writer(&plan, &tables, &progress);
-		let nodes = Nodes { run: &run, whole: &whole, writer: &writer, triggers, options };
-		let decisions: Result<Vec<Option<Decision>>, PackError> =
-			(0..run.nodes.len()).map(|node| nodes.decide(node)).collect();
-		Ok(decisions?.into_iter().flatten().collect())
+		let some_run = !recovered.alive.is_empty();
+		let nodes = Nodes { run: &run, whole: &whole, writer: &writer, options, some_run };
+		(0..run.nodes.len()).map(|node| ask(&nodes, node)).collect()
 	})
 }
 
@@ -93,8 +110,9 @@ struct Nodes<'n> {
 	run: &'n Run,
 	whole: &'n Whole,
 	writer: &'n Writer<'n>,
-	triggers: &'n Triggers,
 	options: &'n Thin,
+	/// Processes of the run, on this node.
+	some_run: bool,
 }
 
 /// What is seen of an image.
@@ -107,11 +125,33 @@ struct Seen {
 }
 
 impl Nodes<'_> {
+	fn images(&self, node: usize) -> Vec<usize> {
+		let all = 0..self.whole.merged.images.len();
+		all.filter(|&i| self.state(i).image.node == node).collect()
+	}
+
+	/// 0: its files stay as they are.
+	fn gather(&self, node: usize) -> Result<u64, PackError> {
+		let images = self.images(node);
+		let files = images.first().and_then(|&i| self.state(i).image.files.first());
+		let Some(folder) = files.and_then(|file| file.path.parent()) else { return Ok(0) };
+		let streams = self.run.path.join("streams");
+		let is_told_of_code = !self.run.nodes[node].maps.is_empty();
+		if self.some_run
+			|| folder.parent() != Some(&streams)
+			|| is_told_of_code
+			|| images.iter().any(|&i| self.undecided(i).is_some())
+		{
+			return Ok(0);
+		}
+		let bytes = fathom_sink::bring_in(folder, &self.run.path, "node").at(folder)?;
+		make_directories(&streams).at(&streams)?; // who looks for streams looks there
+		Ok(bytes)
+	}
+
 	/// `None`: nothing of it was recorded.
-	fn decide(&self, node: usize) -> Result<Option<Decision>, PackError> {
-		let images: Vec<usize> = (0..self.whole.merged.images.len())
-			.filter(|&i| self.state(i).image.node == node)
-			.collect();
+	fn decide(&self, node: usize, triggers: &Triggers) -> Result<Option<Decision>, PackError> {
+		let images = self.images(node);
 		if images.is_empty() {
 			return Ok(None);
 		}
@@ -125,7 +165,7 @@ impl Nodes<'_> {
 		let seen: Result<Vec<Seen>, PackError> =
 			images.par_iter().map(|&image| self.look(image)).collect();
 		let seen = seen?;
-		let why = match self.triggers.judge(&self.shown(&seen)) {
+		let why = match triggers.judge(&self.shown(&seen)) {
 			Ok(reason) => return Ok(Some(kept(reason))),
 			Err(unmet) => {
 				let all = [Some(unmet), self.options.besides.clone()].into_iter().flatten();

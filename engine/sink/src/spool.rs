@@ -154,14 +154,14 @@ pub fn random() -> io::Result<u64> {
 	Ok(u64::from_le_bytes(bytes))
 }
 
-/// Ships what an agent that was killed left of a node into a shared file of its own, `RUN/sink/NAME.blocks`.
-pub fn bring_in(folder: &Path, run: &Path) -> io::Result<u64> {
+/// Ships a node's files, which nobody writes any more, into a shared file of their own, `RUN/sink/KIND-NUMBER.blocks`.
+pub fn bring_in(folder: &Path, run: &Path, kind: &str) -> io::Result<u64> {
 	let source = random()?;
 	let sink = run.join("sink");
 	make_directories(&sink)?;
 	let mut spool = Spool::new(folder, source);
 	let bytes = spool.look()?;
-	replace(&sink.join(format!("left-{source:016x}.blocks")), |file| {
+	replace(&sink.join(format!("{kind}-{source:016x}.blocks")), |file| {
 		while let Some((_, block)) = spool.block(1 << 20, true, Codec::Zstd)? {
 			file.write_all(&block)?;
 		}
