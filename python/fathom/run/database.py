@@ -194,10 +194,7 @@ def _add_views(
 def _check_columns(con: duckdb.DuckDBPyConnection, files: Mapping[str, Path]) -> None:
     """Have the tables the columns that all readers take for given?"""
     found: dict[str, dict[str, str]] = {}
-    # Of all tables at once DuckDB would first make the views of its own.
-    columns = [f"select '{name}', name, type from pragma_table_info('{name}')" for name in files]
-    rows = con.execute(" union all ".join(columns)).fetchall() if columns else []
-    for table, column, kind in rows:
+    for table, column, kind in _columns(con, files):
         found.setdefault(table, {})[column] = kind
     for name in files.keys() & FIRST.keys():
         for column, kind in (FIRST[name] | LATER.get(name, {})).items():
@@ -205,6 +202,21 @@ def _check_columns(con: duckdb.DuckDBPyConnection, files: Mapping[str, Path]) ->
             if stored is None or _form(stored) != _form(kind.upper()):
                 what = f"has no column {column}" if stored is None else f"{column} is {stored}"
                 raise damaged(files[name], f"{what}, where {kind} is expected")
+
+
+def _columns(con: duckdb.DuckDBPyConnection, files: Mapping[str, Path]) -> list[tuple[str, ...]]:
+    """Table, column and type. Of all tables at once DuckDB would first make the views of its own."""
+    each = {name: f"select '{name}', name, type from pragma_table_info('{name}')" for name in files}
+    try:
+        return con.execute(" union all ".join(each.values())).fetchall() if each else []
+    except duckdb.Error as error:
+        whole = error
+    for name, statement in each.items():
+        try:
+            con.execute(statement).fetchall()
+        except duckdb.Error as error:
+            raise damaged(files[name], first_line(error)) from error
+    raise damaged(next(iter(files.values())).parent, first_line(whole)) from whole
 
 
 def _form(kind: str) -> str:
