@@ -86,7 +86,7 @@ FLAG(kernel, "kernel", "[=calls]",
      "what the kernel does for PROGRAM, too: page cache, block devices, pauses of writers, commits of journals; calls: "
      "and system calls of programs that no library can be brought into; as root, or with CAP_BPF and CAP_PERFMON "
      "(docs/kernel.md)",
-     .take = take_kernel, .json = "kernel", .variable = "FATHOM_KERNEL", .of = RUN)
+     .take = take_kernel, .json = "kernel", .of = RUN)
 TEXT(keep_calls_if, "keep-calls-if", "LIST",
      "once PROGRAM has ended, keep the calls of a node only if it shows one of these, comma-separated, else their sums: "
      "io>10% (of the run time), errors, unfinished, failed, finding>5s (default: FATHOM_KEEP_CALLS_IF, or all stay)",

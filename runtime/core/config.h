@@ -20,17 +20,16 @@ struct config {
 	char boot_id[40];
 	char host[65];
 	uint64_t budget;
-	uint64_t gate;        /* FATHOM_LEVEL and FATHOM_LAYERS */
-	uint32_t layers;      /* that are patched */
-	const char *files;    /* FATHOM_FILES or NULL */
-	const char *select;   /* FATHOM_SELECT or NULL */
-	const char *tuned;    /* FATHOM_TUNED or NULL */
-	bool mmap_dirty;      /* FATHOM_MMAP=dirty */
-	bool paths;           /* FATHOM_PATHS=1: callers of each call */
-	bool kernel;          /* FATHOM_KERNEL=1: somebody tells what it did, of files by number */
-	uint32_t rank, ranks; /* rank + 1; 0 unknown until MPI_Init */
-	bool first_on_node;   /* of the ranks */
-	char program[256];    /* base name */
+	uint64_t gate;                     /* FATHOM_LEVEL and FATHOM_LAYERS */
+	uint32_t layers;                   /* that are patched */
+	const char *files;                 /* FATHOM_FILES or NULL */
+	const char *select;                /* FATHOM_SELECT or NULL */
+	const char *tuned;                 /* FATHOM_TUNED or NULL */
+	bool mmap_dirty;                   /* FATHOM_MMAP=dirty */
+	bool paths;                        /* FATHOM_PATHS=1: callers of each call */
+	uint32_t rank, ranks;              /* rank + 1; 0 unknown until MPI_Init */
+	bool first_on_node;                /* of the ranks */
+	char program[256];                 /* base name */
 	uint64_t start_ticks, ready_ticks; /* the constructor's beginning and end */
 	uint64_t start_ns;                 /* the same beginning, by CLOCK_MONOTONIC */
 	struct thread_use start_use;       /* of the main thread, then */

@@ -227,5 +227,4 @@ void config_read(const char *run)
 	config.mmap_dirty =
 		config_text("FATHOM_MMAP") && !strcmp(config_text("FATHOM_MMAP"), "dirty");
 	config.paths = config_text("FATHOM_PATHS") != NULL;
-	config.kernel = config_text("FATHOM_KERNEL") != NULL;
 }

@@ -28,7 +28,6 @@ static uint32_t numbers;          /* lock held */
 static _Atomic bool switched_off; /* by the program */
 static _Atomic uint64_t gate_own; /* of a process without a ring */
 static const _Atomic uint64_t gate_none;
-static _Atomic bool names_wanted;
 const _Atomic uint64_t *_Atomic gate_at = &gate_own;
 
 /* ---- what holds now ---- */
@@ -107,17 +106,9 @@ static void place_gate(struct levels *l)
 	atomic_store(&gate_at, own);
 }
 
-bool levels_want_names(void)
-{
-	return config.kernel || atomic_load(&names_wanted);
-}
-
 static void use(struct levels *next)
 {
 	resolve(next);
-	if (next->in_play >> LEVEL_JOB || next->files || next->code ||
-	    next->next_edge != UINT64_MAX)
-		atomic_store(&names_wanted, true);
 	place_gate(next);
 	atomic_store(&next->number, ++numbers);
 	atomic_store(&levels_in_force, next);

@@ -60,8 +60,6 @@ void levels_off(void);        /* for good */
 void levels_say(struct thread *t); /* a mark of the change that has none; t is claimed */
 /* Those in force now: follows the control page, and time. */
 const struct levels *levels_now(void);
-/* May anything refer to a file? False: only sums of the whole job were asked for since the process began. */
-bool levels_want_names(void);
 static inline bool levels_see_nothing(void)
 {
 	return !levels_now()->layers;

@@ -129,7 +129,6 @@ uint32_t object_define_in(struct thread *t, struct call *c, enum object_class cl
 	const bool has_row = c && c->thread && c->seq != ~0ull && !left_out;
 	struct record r;
 	uint32_t object;
-	size_t bytes;
 
 	if (definitions_end())
 		return left_out;
@@ -145,10 +144,7 @@ uint32_t object_define_in(struct thread *t, struct call *c, enum object_class cl
 			record_zigzag(&r, (int64_t)def->number[i]);
 		else
 			record_varint(&r, def->number[i]);
-	bytes = record_end(&r, RECORD_OBJECT);
-	if (class == OBJECT_DESCRIPTOR || class == OBJECT_PATH || class == OBJECT_DIRECTORY ||
-	    class == OBJECT_MAPPING)
-		names_note(t, bytes);
+	record_end(&r, RECORD_OBJECT);
 	left_out_add(object, class, def);
 	return object | left_out;
 }

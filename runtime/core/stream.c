@@ -85,10 +85,9 @@ static void next_of_copy(struct thread *t)
 	stream_begin_chunk(t, t->chunk);
 }
 
-size_t record_end(struct record *r, enum record_type type)
+void record_end(struct record *r, enum record_type type)
 {
 	struct thread *t = r->t;
-	const uint8_t *begin;
 	const uint8_t *from = t->scratch[t->spare_scratch];
 	size_t length = (size_t)(r->at - from);
 
@@ -100,13 +99,11 @@ size_t record_end(struct record *r, enum record_type type)
 			stream_next_chunk(t, false);
 		t->spare_scratch = 0;
 	}
-	begin = t->put;
 	*t->put++ = 0x80 | type;
 	t->put = put_varint(t->put, length);
 	memcpy(t->put, from, length);
 	t->put += length;
 	commit(t);
-	return (size_t)(t->put - begin);
 }
 
 static uint32_t op_flags(const struct op *o)
@@ -403,7 +400,6 @@ bool stream_begin_chunk(struct thread *t, struct chunk *chunk)
 	t->limit = (uint8_t *)chunk + chunk_room() - ROW_ROOM;
 	t->generation = (t->generation + 1) & 0xffffff;
 	memset(t->user, 0, sizeof(t->user));
-	t->names.ranges = 0;
 	barrier();
 	memcpy(chunk->magic, "FATHOMCK", 8);
 	put_open_calls(t);
@@ -610,16 +606,13 @@ void stream_ask_budget(struct thread *t)
 /* Seals the current chunk and begins the next. */
 void stream_next_chunk(struct thread *t, bool last)
 {
-	uint64_t began = ticks(), mask, bytes;
+	uint64_t began = ticks(), mask, bytes = t->chunk->committed;
 	bool room;
 
 	if (t->full) {
 		t->put = t->chunk->rows;
 		return;
 	}
-	if (names_drop(t) > CHUNK_BYTES / 2 && !last)
-		return; /* there is room again */
-	bytes = t->chunk->committed;
 	mask = process_lock();
 	stream_seal(t->chunk, last ? CHUNK_LAST : 0);
 	t->number++;

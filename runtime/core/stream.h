@@ -43,6 +43,6 @@ void record_zigzag(struct record *r, int64_t value);
 void record_bytes8(struct record *r, uint64_t value);
 void record_text(struct record *r, const char *text, size_t length);
 void record_string(struct record *r, const char *text);
-size_t record_end(struct record *r, enum record_type type); /* its length in the chunk */
+void record_end(struct record *r, enum record_type type);
 
 #endif

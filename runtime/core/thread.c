@@ -361,7 +361,6 @@ static void end_stream(struct thread *t)
 		stream_unfinished(t, &t->page->open[depth - 1], depth - 1, UNFINISHED_THREAD_ENDED,
 				  ticks());
 	t->depth = t->regions_around = 0;
-	names_drop(t);
 	if (!t->full) /* a full one's stay in the ring */
 		counters_write(t);
 	mask = process_lock();
@@ -474,8 +473,6 @@ void thread_write_snapshot(struct thread *t, bool end, uint64_t peak)
 	copy->data = t->data;
 	copy->tally = t->tally;
 	copy->heat = t->heat;
-	copy->names = t->names;
-	names_drop(copy);
 	counters_write(copy);
 	if (end)
 		thread_say_losses(copy);

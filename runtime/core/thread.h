@@ -11,7 +11,6 @@
 #include "core/chunk.h"
 #include "core/clock.h"
 #include "core/config.h"
-#include "core/unnamed.h"
 #include "core/unwind.h"
 
 /* What a row is predicted from: docs/stream-format.md, "Prediction". */
@@ -159,7 +158,6 @@ struct thread {
 	uint32_t
 		uncut; /* layers, a bit each, of which `data` has accesses: a row must not come between */
 	uint64_t flush_began, flush_ended, flush_bytes; /* a flush that has no row yet */
-	struct names names;                             /* in `chunk` */
 	struct site_entry site[SITES];
 	const struct usual *user[PATTERNS]; /* whose calls a pattern predicts, in this chunk */
 	_Alignas(64) struct usual usual[2][USUAL]; /* of outermost calls, of others */
