@@ -149,7 +149,7 @@ impl RecordFile {
 		}
 		let flags = OFlags::RDWR | OFlags::CREATE;
 		let file = own_file(&own_directory(&self.root, true)?, &self.name, flags)?;
-		let length = file.metadata().map_or(0, |facts| facts.len() as usize);
+		let length = file.metadata().map_err(|error| errno_of(&error))?.len() as usize;
 		// what there is no room for now may find it later
 		let _ = file.write_all_at(&vec![0; ROOM.saturating_sub(length)], length as u64);
 		Ok(self.file.get_or_init(|| file))

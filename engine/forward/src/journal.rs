@@ -200,10 +200,11 @@ impl JournalFile for File {
 				Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
 				Ok(bytes) if bytes > 0 => left = &left[bytes..],
 				failed => {
-					// what its asker is told was not written must not be read
+					// what its asker is told was not written must not be read; a length that is not known cuts nothing
 					let added = (text.len() - left.len()) as u64;
-					let length = self.metadata().map_or(0, |facts| facts.len());
-					let _ = self.set_len(length.saturating_sub(added));
+					if let Ok(facts) = self.metadata() {
+						let _ = self.set_len(facts.len().saturating_sub(added));
+					}
 					return Err(failed.map_or_else(|error| errno_of(&error), |_| Errno::IO));
 				}
 			}
