@@ -125,7 +125,7 @@ class Run(store.Run):
         return screen.html(page.of_run(self))
 
     def answers(self) -> dict[str, list[str]]:
-        """The six questions of `fathom show --all`, each with its answer in one sentence or more."""
+        """The questions of `fathom show --all`, each with its answer in one sentence or more."""
         from fathom.pages import answers, page
 
         shown = page.of_run(self)

@@ -91,6 +91,7 @@ def test_the_small_run_is_answered(run_directory: Path) -> None:
     assert reply.ranks.who == [0]  # rank 1 moved nothing
     assert reply.operation.op == "MPI_File_write_at_all"
     assert dict(reply.operation.kinds)["read"] == pytest.approx(500 / 4500)
+    assert (reply.volume.by, reply.volume.seconds) == ("clock", pytest.approx(3500 * NS))
     assert reply.when.first == 0
     assert reply.when.last == pytest.approx(3500 * NS)
 

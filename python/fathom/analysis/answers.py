@@ -101,6 +101,16 @@ class Operation:
 
 
 @dataclass(frozen=True)
+class Volume:
+    """How much was read and written, and how fast?"""
+
+    read: int  # bytes from files: what the lowest layers moved, as in `Ranks`
+    written: int
+    seconds: float | None  # in I/O; null: not known
+    by: str  # whose seconds: `clock`, while some I/O call ran; `busiest`, the busiest rank's
+
+
+@dataclass(frozen=True)
 class Mapped:
     """Which files are used through memory, in no call?"""
 
@@ -119,6 +129,7 @@ class Answers:
     library: Library
     ranks: Ranks
     operation: Operation
+    volume: Volume
     mapped: Mapped | None  # null: none that is worth a word
     when: When
     lines: pa.Table | None  # `lines()`; null: not one call was recorded in full
@@ -291,6 +302,23 @@ def _exchange(source: Source) -> tuple[float | None, str | None]:
     return float(sum(row["exchange"] for row in rows) / took), most
 
 
+def volume(source: Source, spent: Time, who: Ranks) -> Volume:
+    """Bytes of files, and the seconds that they took: by the clock, or else of the busiest rank, as Darshan has it.
+
+    Processes without ranks may have run one after another: there the busiest one's seconds are not those of all bytes.
+    """
+    (row,) = source.sql(
+        "select sum(bytes_read)::hugeint as read, sum(bytes_written)::hugeint as written from bytes_moved()"
+    ).to_pylist()
+    by = "busiest" if spent.share is None else "clock"
+    share = spent.busiest_share if spent.share is None else spent.share
+    known = by == "clock" or who.unit == "rank" or who.of == 1
+    seconds = share * spent.run_seconds if known else None
+    return Volume(
+        read=int(row["read"] or 0), written=int(row["written"] or 0), seconds=seconds or None, by=by
+    )
+
+
 def mapped(source: Source) -> Mapped | None:
     """Files that are used through memory, where that is much beside what calls move."""
     if "mmap" not in own(source)["op"].to_pylist():
@@ -306,11 +334,13 @@ def mapped(source: Source) -> Mapped | None:
 def answers(source: Source) -> Answers:
     """All questions at once. A `fathom.analysis.Remembered` source asks what they share only once."""
     seen = any(own(source)["recorded"].to_pylist())
+    spent, who = time(source), ranks(source)
     return Answers(
-        time=time(source),
+        time=spent,
         library=library(source),
-        ranks=ranks(source),
+        ranks=who,
         operation=operation(source),
+        volume=volume(source, spent, who),
         mapped=mapped(source),
         when=when(source),
         lines=lines(source) if seen else None,

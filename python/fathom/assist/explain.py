@@ -133,6 +133,12 @@ def _answers(page: Page, top: int | None) -> Content:
         "library": library,
         "ranks": ranks,
         "operation": operation,
+        "volume": {
+            "read_bytes": given.volume.read,
+            "written_bytes": given.volume.written,
+            "seconds": given.volume.seconds,
+            "by": given.volume.by,
+        },
         "mapped": _mapped(given.mapped),
         "when": {
             "source": given.when.source,

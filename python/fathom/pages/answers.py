@@ -5,7 +5,16 @@ from pathlib import PurePath
 from typing import Any
 
 from fathom.analysis import part, ranklist
-from fathom.analysis.answers import Answers, Library, Mapped, Operation, Ranks, Time, verdict_of
+from fathom.analysis.answers import (
+    Answers,
+    Library,
+    Mapped,
+    Operation,
+    Ranks,
+    Time,
+    Volume,
+    verdict_of,
+)
 from fathom.analysis.own import SECOND
 from fathom.analysis.when import When
 from fathom.catalog.languages import is_nameless
@@ -167,6 +176,25 @@ def operation(of: Operation) -> str:
     return "; ".join(words)
 
 
+def volume(of: Volume, unit: str) -> str:
+    """How much was read and written, and how fast?"""
+    if not of.read + of.written:
+        return "no bytes to or from files"
+    parts = [
+        f"{word} {numbers.size(size)}"
+        for word, size in (("read", of.read), ("wrote", of.written))
+        if size
+    ]
+    if of.seconds is None:
+        return _and(parts)
+    by = (
+        "while some I/O call ran"
+        if of.by == "clock"
+        else f"by the time of the busiest {unit} in I/O"
+    )
+    return f"{_and(parts)}, {numbers.rate((of.read + of.written) / of.seconds / 1e6)} MB/s {by}"
+
+
 def mapped(of: Mapped) -> str:
     """What is used through memory, in no call?"""
     others = f" and {numbers.things(of.files - 1, 'other')}" if of.files > 1 else ""
@@ -275,6 +303,7 @@ def sentences(of: Answers, name: str, manifest: Manifest) -> list[tuple[str, lis
     beside = "in calls " if of.mapped and of.mapped.storage else ""
     return [
         ("I/O the problem?", [beside + problem]),
+        ("How much?", [volume(of.volume, of.ranks.unit)]),
         ("Which library?", [library(of.library)]),
         ("Which ranks?", [ranks(of.ranks)]),
         ("Which operation?", [operation(of.operation)]),

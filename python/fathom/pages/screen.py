@@ -22,7 +22,16 @@ from fathom.text.tables import CUT, printable, wrapped
 ROWS = 24
 #: The verdict, and what else is answered where there is room; a line of the program, where one is known, always.
 VERDICT, MAPPED, LINE = "I/O the problem?", "Mapped files?", "Which line?"
-QUESTIONS = (VERDICT, MAPPED, "Which operation?", LINE, "Which ranks?", "Which library?", "When?")
+QUESTIONS = (
+    VERDICT,
+    MAPPED,
+    "How much?",
+    "Which operation?",
+    LINE,
+    "Which ranks?",
+    "Which library?",
+    "When?",
+)
 LABEL = 18  # of a question
 LEAST_PATH = 20  # of a file's name
 EVERYTHING = 6  # lines of what to do, and all else that a finding says
