@@ -139,7 +139,9 @@ class Executor:
     def _why(self, number: int, status: int) -> str:
         text = (self.place(number) / "errors").read_text(encoding="utf-8", errors="replace")
         lines = (line.strip() for line in text.splitlines())
-        line = next((line for line in lines if line and " run directory " not in line), "")
+        # Open MPI draws a line above what it says.
+        said = (line for line in lines if any(map(str.isalnum, line)))
+        line = next((line for line in said if " run directory " not in line), "")
         return f"exit status {status}: {line}"[:200]
 
     def _figures(self, number: int, out: Path, timeout: float | None) -> Measures:
