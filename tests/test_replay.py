@@ -6,12 +6,13 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
 import pytest
-from harness import needs, paths, runner, tables
+from harness import case, needs, paths, runner, tables
 
 LAYERS = {
     "hdf5": ("hdf5", "mpiio", "posix"),
@@ -347,8 +348,40 @@ def test_never_over_files_that_are_there(tmp_path: Path) -> None:
     assert f"replay: {files}: Directory not empty; name an empty one" in message
     assert {one: one.read_bytes() for one in files.iterdir()} == before
     fathom("replay", run, "--in", tmp_path / "new", cwd=tmp_path)
-    replayed = {one.name: len(one.read_bytes()) for one in (tmp_path / "new").iterdir()}
+    replayed = {one.name: len(one.read_bytes()) for one in (tmp_path / "new/files").iterdir()}
     assert replayed == {one.name: len(data) for one, data in before.items()}
+
+
+#: Names that change relative to a directory, by libc's remove(), and a call that is refused for what it was given.
+NAMES = """
+import ctypes, os, sys
+libc = ctypes.CDLL(None)
+os.chdir(sys.argv[1])
+at = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
+os.mkdir("d", dir_fd=at)
+with open("d/a", "wb") as file:
+    file.write(bytes(10))
+os.link("d/a", "d/b", src_dir_fd=at, dst_dir_fd=at)
+os.rename("d/a", "c", src_dir_fd=at, dst_dir_fd=at)
+with open("c", "rb", buffering=0) as file:
+    assert libc.lseek(file.fileno(), 0, 77) == -1
+    file.read(4)
+os.unlink("d/b", dir_fd=at)
+assert libc.remove(b"d") == 0
+os.link("c", "e")
+"""
+
+
+def test_changes_of_names_are_made_again(tmp_path: Path) -> None:
+    files = tmp_path / "files"
+    files.mkdir()
+    run = record(tmp_path, "run", [sys.executable, "-c", NAMES, files])
+    said = fathom("replay", run, "--in", "new", cwd=tmp_path)
+    assert SAME in said
+    assert {path.name: path.stat().st_size for path in (tmp_path / "new/files").iterdir()} == {
+        "c": 10,
+        "e": 10,
+    }
 
 
 def test_what_cannot_be_replayed_is_refused_by_name(tmp_path: Path) -> None:
@@ -429,3 +462,50 @@ def test_a_program_that_was_changed_refuses_names_that_lead_out(tmp_path: Path, 
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode != 0 and done.stderr.count("leads out of the directory") == 1
     assert not (tmp_path / "victim").exists() and not (tmp_path / "in").exists()
+
+
+def recorded_whole() -> list[Any]:
+    """The programs of tests/see whose every call is a row; one that makes mistakes in each suite."""
+    cases = [
+        one for path in sorted((paths.TESTS / "see").glob("*.toml")) for one in case.load(path)
+    ]
+    return [
+        pytest.param(
+            one,
+            id=f"{one.path.stem}-{one.name}",
+            marks=[]
+            if (one.path.stem, one.variant) == ("failing-calls", "plain")
+            else pytest.mark.full,
+        )
+        for one in cases
+        if one.level == "call" and one.recorded and not (one.unfinished or one.partial)
+    ]
+
+
+#: Of what is not made again, or not by the library alike, the reason.
+REASONS = (
+    "cannot be replayed: ",
+    "were only counted ",
+    "no call on a file that can be replayed",
+    "a replay needs every",
+)
+OTHERWISE = re.compile(r"differs: .*: (the library below \w+ divides its work|the file reached)")
+
+
+@pytest.mark.parametrize("one", recorded_whole())
+def test_programs_are_replayed_or_refused_with_the_reason(tmp_path: Path, one: case.Case) -> None:
+    needs.require([*one.needs, *(needs.of_mpi(one.mpi) if one.mpi else [])])
+    runner.run(one, tmp_path)
+    command = [str(paths.FATHOM), "replay", "run", "--in", "again"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env={**os.environ, **runner.STACK_ENV}, stdin=subprocess.DEVNULL,
+        capture_output=True, text=True, timeout=200, check=False,
+    )  # fmt: skip
+    said = done.stderr
+    if done.returncode == 0:
+        assert SAME in said
+    elif done.returncode == 1:
+        lines = [line for line in said.splitlines() if "differs: " in line]
+        assert lines and all(map(OTHERWISE.search, lines)), said
+    else:
+        assert done.returncode == 3 and any(reason in said for reason in REASONS), said

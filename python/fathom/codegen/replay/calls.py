@@ -250,6 +250,7 @@ def _chosen(
 
 
 MOVES = ("read", "write", "post")
+TWO_NAMES = ("rename", "renameat", "renameat2", "link", "linkat")
 
 
 def _left_out(row: dict[str, Any], objects: dict[int, Object]) -> str:
@@ -311,7 +312,7 @@ def _root(recorded: Recorded) -> str:
         | {
             str(PurePosixPath(path).parent)
             for call in recorded.every()
-            if call.op == "rename" and not call.failed
+            if call.op in TWO_NAMES and not call.failed
             for path in _paths(call)
         }
         | {
@@ -322,7 +323,12 @@ def _root(recorded: Recorded) -> str:
     )
     root = commonpath(paths) if paths else ""
     for call in recorded.every():
-        if root and call.op == "mkdir" and not call.failed and _inside(root, call.path):
+        if (
+            root
+            and call.op in ("mkdir", "mkdirat")
+            and not call.failed
+            and _inside(root, call.path)
+        ):
             root = str(PurePosixPath(call.path).parent)
     return root
 
@@ -415,9 +421,9 @@ def by_places(overlapping: list[Call]) -> None:
 
 def _check_renamed(run: Run, recorded: Recorded) -> None:
     for call in recorded.every():
-        if call.op == "rename" and "to" not in call.arguments:
+        if call.op in TWO_NAMES and "to" not in call.arguments:
             raise RunError(
-                f"{run.name}: rename of {call.path}: its other name was not recorded; replay other files (--files)"
+                f"{run.name}: {call.op} of {call.path}: its other name was not recorded; replay other files (--files)"
             )
 
 

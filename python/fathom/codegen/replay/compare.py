@@ -72,7 +72,7 @@ def _preparing(again: Recorded, prepared: frozenset[str]) -> frozenset[int]:
         name = _name(again, call)
         if call.layer == "posix" and name in waiting:
             before.add(call.id)
-            if call.op in ("close", "closedir") or (call.op == "mkdir" and name != "."):
+            if call.op in ("close", "closedir") or (call.op in posix.DIRECTORIES and name != "."):
                 waiting.discard(name)
     return frozenset(before)
 

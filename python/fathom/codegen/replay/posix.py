@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from fathom.codegen.replay.calls import Call
+from fathom.codegen.replay.calls import TWO_NAMES, Call
 from fathom.codegen.replay.fold import Line
 from fathom.codegen.replay.making import Cannot, LeftOut, Lines, Making, flags
 from fathom.codegen.replay.order import ASKS, CHANGES, ENDS, MAKES, MISSES, READS, WRITES, Effect
@@ -92,8 +92,13 @@ def _move(m: Making, call: Call) -> Lines:
     return [Line(f"moved({call_text}, ${len(numbers) - 1});", tuple(numbers))]
 
 
+def _whence(call: Call) -> str:
+    whence = int(call.arguments["whence"])
+    return WHENCE.get(whence, str(whence))  # of a call that was refused for it
+
+
 def _seek(m: Making, call: Call) -> Lines:
-    where = WHENCE[int(call.arguments["whence"])]
+    where = _whence(call)
     call_text = f"lseek(fd[$0], $1, {where})"
     numbers = (m.opened("fd", call), int(call.arguments["distance"]))
     return [Line(f"{'refused' if call.failed else 'holds'}({call_text});", numbers)]
@@ -104,8 +109,8 @@ def _control(m: Making, call: Call) -> Lines:
     cmd, at = int(a["cmd"]), m.opened("fd", call)
     check = "refused" if call.failed else "holds"
     if cmd in LOCKS and int(a["lock"]) in LOCK:
-        kind, whence = LOCK[int(a["lock"])], WHENCE[int(a["whence"])]
-        call_text = f"locked(fd[$0], {LOCKS[cmd]}, {kind}, {whence}, $1, $2)"
+        kind = LOCK[int(a["lock"])]
+        call_text = f"locked(fd[$0], {LOCKS[cmd]}, {kind}, {_whence(call)}, $1, $2)"
         return [Line(f"{check}({call_text});", (at, int(a["start"]), int(a["length"])))]
     if cmd in CONTROL:
         return [Line(f"{check}(fcntl(fd[$0], {CONTROL[cmd]}, $1));", (at, int(a["argument"])))]
@@ -138,10 +143,19 @@ ON_NAME = {
     "statfs": "statfs(path($0), &file_system)",
     "statvfs": "statvfs(path($0), &volume)",
     "unlink": "unlink(path($0))",
+    "unlinkat": "unlinkat(AT_FDCWD, path($0), (int)({flags}))",
+    "remove": "remove(path($0))",
     "mkdir": "mkdir(path($0), (mode_t)({mode}))",
+    "mkdirat": "mkdirat(AT_FDCWD, path($0), (mode_t)({mode}))",
     "rmdir": "rmdir(path($0))",
     "rename": "rename(path($0), other_path({to}))",
+    "renameat": "renameat(AT_FDCWD, path($0), AT_FDCWD, other_path({to}))",
+    "renameat2": "renameat2(AT_FDCWD, path($0), AT_FDCWD, other_path({to}), (unsigned)({flags}))",
+    "link": "link(path($0), other_path({to}))",
+    "linkat": "linkat(AT_FDCWD, path($0), AT_FDCWD, other_path({to}), (int)({flags}))",
 }
+RENAMES = tuple(op for op in TWO_NAMES if op.startswith("rename"))
+REMOVES, DIRECTORIES = ("unlink", "unlinkat", "remove", "rmdir"), ("mkdir", "mkdirat")
 ERROR_IS_RESULT = ("posix_fallocate", "posix_fadvise")
 
 
@@ -204,13 +218,13 @@ def effects(call: Call) -> list[Effect]:
         does = (ENDS if short else READS) if call.kind == "read" else WRITES
         known = call.offset is not None and call.offset >= 0 and (call.bytes or 0) > 0
         return [Effect(path, does, (call.offset or 0) + (call.bytes or 0) if known else 0)]
-    if op == "rename":
+    if op in TWO_NAMES:
         to = str(call.arguments["to"])
-        return [Effect(path, CHANGES, removes=True), Effect(to, CHANGES, creates=True)]
+        return [Effect(path, CHANGES, removes=op in RENAMES), Effect(to, CHANGES, creates=True)]
     if op in ("truncate", "ftruncate"):
         return [Effect(path, CHANGES, length=int(call.arguments["length"]))]
-    if op in ("unlink", "rmdir", "mkdir"):
-        return [Effect(path, CHANGES, creates=op == "mkdir", removes=op != "mkdir")]
+    if op in REMOVES or op in DIRECTORIES:
+        return [Effect(path, CHANGES, creates=op in DIRECTORIES, removes=op in REMOVES)]
     if op in ("fallocate", "posix_fallocate"):
         return [Effect(path, CHANGES, (call.offset or 0) + (call.size or 0))]
     return [Effect(path, ASKS)] if op in ON_NAME else []

@@ -30,9 +30,9 @@ PAGE = 4096
 #: Headers by what of them is used; those without are always there.
 HEADERS = {
     "dirent.h": r"\bopendir\b", "errno.h": r"\berrno\b", "hdf5.h": r"\bH5",
-    "fcntl.h": r"\bO_|\bfcntl\b|\bfallocate\b|\breadahead\b",
+    "fcntl.h": r"\b(O|AT)_|\bfcntl\b|\bfallocate\b|\breadahead\b",
     "limits.h": r"\b(PATH|IOV)_MAX\b", "stdint.h": "", "stdio.h": "", "stdlib.h": "", "string.h": "",
-    "sys/file.h": r"\bflock\(", "sys/mman.h": r"\bmmap\b", "sys/stat.h": r"\bmkdir\b|stat",
+    "sys/file.h": r"\bflock\(", "sys/mman.h": r"\bmmap\b", "sys/stat.h": r"\bmkdir|stat",
     "sys/statfs.h": r"\bstatfs\b",
     "sys/statvfs.h": r"\bstatvfs\b", "sys/uio.h": r"\biovec\b", "time.h": r"\bnanosleep\b", "unistd.h": "",
 }  # fmt: skip
@@ -159,10 +159,12 @@ class _Build:
             except LeftOut:
                 self.left_out[f"{call.op}: moves no data"] += 1
                 continue
-            except Cannot as why:
+            except (Cannot, KeyError) as failure:
+                missing = isinstance(failure, KeyError)
+                why = f"its {failure.args[0]} was not recorded" if missing else failure
                 raise RunError(
                     f"{self.run.name}: rank {rank}: {call.op} on {call.path or 'a file'} cannot be replayed: {why}"
-                ) from why
+                ) from failure
             self.called.add(call.id)
             lines += [Line(first.text, first.numbers, gap), *rest]
             until = call.stop
@@ -195,15 +197,16 @@ class _Build:
 
     def _before(self, sequence: Order, root: PurePosixPath) -> list[str]:
         """What makes the directories, and the files that were there."""
+        regular = self._kind("regular")
         directories = {
             str(part)
             for path in self.names.paths
             for part in PurePosixPath(path).relative_to(root).parents
-            if str(part) != "."
+            if str(part) != "." and str(root / part) not in regular
         } - {str(PurePosixPath(path).relative_to(root)) for path in self.own_directories}
         directories |= {
             str(PurePosixPath(path).relative_to(root))
-            for path in sequence.lengths.keys() & self._directories()
+            for path in sequence.lengths.keys() & self._kind("directory")
             if path != str(root)
         }
         files = sorted(
@@ -223,9 +226,9 @@ class _Build:
         statements += [Line("wrong = wrong || make_file($0, $1);", file) for file in files]
         return plain(fold(statements))
 
-    def _directories(self) -> set[str]:
-        """Names of which the run shows that they were directories."""
-        return {one.path for one in self.recorded.objects.values() if one.kind == "directory"}
+    def _kind(self, kind: str) -> set[str]:
+        """Names of which the run shows that they were of this kind."""
+        return {one.path for one in self.recorded.objects.values() if one.kind == kind}
 
     def _lists(self) -> list[str]:
         """What statements name beyond numbers of ranks."""
@@ -303,7 +306,7 @@ def _own_directories(recorded: Recorded) -> set[str]:
     for call in sorted(recorded.every(), key=lambda call: call.stop):
         if not call.failed and call.path not in first and call.layer == "posix":
             first[call.path] = call
-    return {path for path, call in first.items() if call.op == "mkdir"}
+    return {path for path, call in first.items() if call.op in posix.DIRECTORIES}
 
 
 def _environment(run: Run, mpi: str) -> dict[str, str]:
