@@ -348,7 +348,7 @@ def test_never_over_files_that_are_there(tmp_path: Path) -> None:
     assert f"replay: {files}: Directory not empty; name an empty one" in message
     assert {one: one.read_bytes() for one in files.iterdir()} == before
     fathom("replay", run, "--in", tmp_path / "new", cwd=tmp_path)
-    replayed = {one.name: len(one.read_bytes()) for one in (tmp_path / "new/files").iterdir()}
+    replayed = {one.name: len(one.read_bytes()) for one in (tmp_path / "new").iterdir()}
     assert replayed == {one.name: len(data) for one, data in before.items()}
 
 
