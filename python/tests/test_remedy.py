@@ -115,7 +115,7 @@ def test_what_is_dead_or_cannot_be_verified_is_left_out(
     run: Any = None
     asked = options(verify=verify)
     if why:
-        with pytest.raises(remedy.Refused, match=r"^tune: --try NAME: ") as refusal:
+        with pytest.raises(default_space.Refused, match=r"^tune: --try NAME: ") as refusal:
             remedy.space(run, asked, "NAME", {key: 1})
         assert why in str(refusal.value)
         return
@@ -166,6 +166,6 @@ def test_the_finding_of_a_run_is_chosen_by_name_or_by_seconds(
         ("top", ("hdf5",), "no finding of this run has a setting from outside; there are small-accesses (1 s), few-"),
         ("sieving", ("romio",), "none of this run's findings; there are small-accesses (1 s), few-aggregators (1 s), "),
     ):  # fmt: skip
-        with pytest.raises(remedy.Refused, match=r"^tune: --try ") as refusal:
+        with pytest.raises(default_space.Refused, match=r"^tune: --try ") as refusal:
             remedy.of(run, name, layers)
         assert why in str(refusal.value)

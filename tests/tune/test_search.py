@@ -69,3 +69,15 @@ def test_without_a_space_it_is_what_is_proved_alive(tmp_path: Path) -> None:
         assert measures["bytes_written"] >= BYTES
         rate = measures["bytes_written"] / measures["write_seconds"] / 1e6
         assert one["score"] == pytest.approx(rate)
+
+
+def test_a_program_with_nothing_to_set_leaves_nothing_in_the_way(tmp_path: Path) -> None:
+    command = [str(paths.FATHOM), "tune", "auto", "--", "ls"]
+    for _ in range(2):
+        done = subprocess.run(
+            command, cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False
+        )
+        assert (
+            done.returncode == 2 and "nothing is known to be alive for this program" in done.stderr
+        )
+        assert not list(tmp_path.iterdir())

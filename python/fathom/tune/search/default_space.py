@@ -36,6 +36,10 @@ POOLS = "pools"
 CEPH = "ceph"
 
 
+class Refused(UsageError):
+    """There is nothing to try: of the program only its look was run."""
+
+
 def values(knob: Knob, limits: Limits) -> list[Any]:
     """What the catalog finds worth a search; nothing where only a person can say."""
     if len(knob.values) != 1 or knob.values[0].many:
@@ -122,7 +126,7 @@ def space(run: Run, program: Sequence[str], limits: Limits) -> tuple[Space, list
         lines = [f"not proved here, so left out: fathom list knobs --prove {' '.join(unproved)}"]
     if not dimensions:
         why = f"; {lines[0]}" if lines else ""
-        raise UsageError(
+        raise Refused(
             f"tune: nothing is known to be alive for this program here{why}; or --space FILE"
         )
     return Space(_with_conditions(dimensions)), lines

@@ -25,10 +25,6 @@ TOP = "top"
 SETTING = re.compile(r"--mca (\w+) ([^\s,;()]+)|\b(\w+)=([^\s,;()]+)")
 
 
-class Refused(UsageError):
-    """There is nothing to try: of the program only its look was run."""
-
-
 def check(name: str) -> None:
     """Is there such a finding? Errors: UsageError with the names."""
     names = [path.stem for path in findings.rules()]
@@ -61,12 +57,12 @@ def commands(
 
 
 def of(run: Run, name: str, layers: Collection[str]) -> tuple[Prediction, dict[str, Any]]:
-    """What this run's finding of that name predicts, and its settings. Errors: Refused."""
+    """What this run's finding of that name predicts, and its settings. Errors: default_space.Refused."""
     concluded = conclusions.find(run, findings.rules()).conclusions
     named = [one for one in concluded if name in (TOP, one.rule.name)]
     mended = [one for one in named if settings(one, layers)]
     if not mended:
-        raise Refused(f"tune: --try {name}: {_why(concluded, named, name)}")
+        raise default_space.Refused(f"tune: --try {name}: {_why(concluded, named, name)}")
     first = mended[0]
     same = [one for one in mended if one.rule.name == first.rule.name]
     lost = [one.lost for one in same if one.lost is not None]
@@ -112,7 +108,7 @@ def space(
         dimensions.append(Dimension(knob.name, knob.key, (None, given[knob.key]), where))
         safeties |= {knob.safety: None}
     if not dimensions:
-        raise Refused(f"tune: --try {finding}: {'; '.join(lines)}")
+        raise default_space.Refused(f"tune: --try {finding}: {'; '.join(lines)}")
     return Space(tuple(dimensions), accept=tuple(one for one in safeties if one != "free")), lines
 
 

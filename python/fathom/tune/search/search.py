@@ -44,7 +44,7 @@ def search(folder: Path, options: Options, say: Say, store: Path | None = None) 
     with alone_in(folder, lambda: say(line)) as lock:
         try:
             one = Search(folder, options, lock, say, store)
-        except remedy.Refused:
+        except default_space.Refused:
             shutil.rmtree(folder)  # it has the look alone, and another program may come
             raise
         one.run()
