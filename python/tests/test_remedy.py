@@ -8,7 +8,7 @@ import fathom
 import pytest
 from fathom.analysis import findings
 from fathom.analysis.findings import Finding
-from fathom.analysis.sentence import sentence
+from fathom.analysis.sentence import SETTING, sentence
 from fathom.catalog.layers import catalog_path
 from fathom.run.store import Run
 from fathom.tune.search import default_space, remedy
@@ -45,7 +45,7 @@ def test_a_value_that_a_header_names_is_one_that_its_knob_takes(path: Path, ompi
     finding = concluded(path.stem, ompio)
     named = remedy.settings(finding, LAYERS)
     words = sentence(finding.rule.knob, finding.values)
-    assert len({catalog()[key].name for key in named}) == len(remedy.SETTING.findall(words)), words
+    assert len({catalog()[key].name for key in named}) == len(SETTING.findall(words)), words
     for key, value in named.items():
         if catalog()[key].route != "layout":
             text = Space((Dimension(key, key, (None, value)),), accept=("all-ranks",)).settings(

@@ -26,6 +26,8 @@ FORMS: dict[str, Callable[..., str]] = {
 }
 
 
+#: In a knob, a setting with its value: as Open MPI takes it, or as hints and properties are named.
+SETTING = re.compile(r"--mca (\w+) ([^\s,;()]+)|\b(\w+)=([^\s,;()]+)")
 #: What stands behind a count, where that is one.
 ONE = {
     f" {one}{'es' if one.endswith('ss') else 's'}": f" {one}"

@@ -8,7 +8,7 @@ from pathlib import PurePath
 
 from fathom.analysis.findings import Finding
 from fathom.analysis.part import in_part
-from fathom.analysis.sentence import sentence
+from fathom.analysis.sentence import SETTING, sentence
 from fathom.cache.screens import Line
 from fathom.pages import account, answers, coverage_footer, facts, findings
 from fathom.pages.part import Page
@@ -98,7 +98,11 @@ def _finding(finding: Finding, directory: str, detail: int, width: int) -> list[
         for place in finding.lines:
             lines += _plain(f"{'line':>{MARGIN - 2}}  ", printable(place), width)
     do = sentence(finding.rule.fix, finding.values)
-    return lines + _plain(f"{'do':>{MARGIN - 2}}  ", do, width, detail)
+    lines += _plain(f"{'do':>{MARGIN - 2}}  ", do, width, detail)
+    knob = sentence(finding.rule.knob, finding.values) if detail > 1 else ""
+    if SETTING.search(knob):
+        lines += _plain(f"{'knob':>{MARGIN - 2}}  ", knob, width, detail - 1)
+    return lines
 
 
 def _is_small(finding: Finding, worst: Finding) -> bool:

@@ -90,6 +90,8 @@ export interface Finding {
 	sure: number;
 	sentence: string;
 	advice: string;
+	/** The setting that mends it from outside; null: there is none. */
+	knob: string | null;
 	/** The command that shows it; null where no setting would. */
 	proof: string | null;
 	/** Calls that it stands on, each with its name: function, rank, time. */

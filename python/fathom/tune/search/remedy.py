@@ -1,12 +1,11 @@
 """A finding's remedy: the settings that its knob names with their values, which `fathom tune --try` proves."""
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from fathom.analysis import Source, findings
 from fathom.analysis.findings import Finding
-from fathom.analysis.sentence import sentence
+from fathom.analysis.sentence import SETTING, sentence
 from fathom.cache import conclusions
 from fathom.catalog.knobs import SAFETY, Knob
 from fathom.errors import UsageError, unknown
@@ -22,7 +21,6 @@ from fathom.tune.settings.settings import OF_DATASETS, catalog
 
 #: In place of a name: the finding with the most seconds that has a remedy.
 TOP = "top"
-SETTING = re.compile(r"--mca (\w+) ([^\s,;()]+)|\b(\w+)=([^\s,;()]+)")
 
 
 def check(name: str) -> None:

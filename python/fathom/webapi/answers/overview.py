@@ -182,7 +182,8 @@ def _finding(
     return {
         "name": fields["finding"], "title": fields["title"], "level": level, "seconds": finding.lost,
         "between": finding.between, "sure": finding.sure,
-        "sentence": fields["says"], "advice": fields["fix"], "proof": fields["proof"],
+        "sentence": fields["says"], "advice": fields["fix"], "knob": fields["knob"],
+        "proof": fields["proof"],
         "evidence": [[call, names[call]] for call in fields["calls"] if call in names],
         "sites": finding.lines, "selection": chosen, "screen": "call" if chosen else "heat",
         "sql": finding.rule.sql.strip(),

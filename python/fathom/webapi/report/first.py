@@ -77,6 +77,8 @@ def _finding(one: Mapping[str, Any]) -> Iterator[str]:
     yield f'<li><div class="won"><strong class="{escape(one["level"])}">{won}</strong><span>{between}</span></div><div>'
     yield f"<h3>{escape(one['title'])}</h3><p>{escape(one['sentence'])}</p>"
     yield f"<p><strong>Do</strong> {escape(one['advice'])}</p>"
+    if one["knob"]:
+        yield f"<p><strong>Knob</strong> <code>{escape(one['knob'])}</code></p>"
     if one["proof"]:
         yield f"<p><strong>Proof</strong> <code>{escape(one['proof'])}</code></p>"
     for site in one["sites"]:

@@ -66,6 +66,11 @@ function OneFinding({ finding }: { finding: Finding }): JSX.Element {
 				<p class="do">
 					<strong>Do</strong> {finding.advice}
 				</p>
+				{finding.knob && (
+					<p>
+						<strong>Knob</strong> <code>{finding.knob}</code>
+					</p>
+				)}
 				{finding.proof && <Proof command={finding.proof} />}
 				{finding.sites.map((site) => (
 					<p key={site} class="quiet">

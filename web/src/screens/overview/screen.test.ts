@@ -39,6 +39,7 @@ const finding = (name: string, seconds: number | null): Finding => ({
 	sure: 1,
 	sentence: "",
 	advice: "",
+	knob: null,
 	proof: null,
 	evidence: [],
 	sites: [],
