@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib.util
 import json
 import os
 import pickle
@@ -10,6 +12,7 @@ import resource
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -62,8 +65,24 @@ def rows(runs: Path) -> dict[str, Any]:
     return {path.stem: summaries.of(open_run(path)) for path in sorted(runs.glob("*.fathom"))}
 
 
+@pytest.fixture(scope="module")
+def public() -> list[Path]:
+    """Logs of real jobs, but for the longest; none where they are not here."""
+    names = [name for name in wild.logs() if name not in wild.LONG]
+    return [wild.log(name) for name in names] if importlib.util.find_spec("darshan") else []
+
+
+@pytest.fixture(scope="module")
+def real(rows: dict[str, Any], public: list[Path]) -> dict[str, Any]:
+    """The same of the public logs too."""
+    if not public:
+        print("public logs of real jobs are not here (shared/wild, FATHOM_WILD): own runs alone")
+    return rows | {log.stem: summaries.of(open_run(log, quiet=True)) for log in public}
+
+
 def a_day(rows: dict[str, Any], jobs: int, days: int = 1) -> day.Day:
-    return day.make([rows["good"], rows["other"]], rows["bad"], jobs, days)
+    good = [one for name, one in rows.items() if name != "bad"]
+    return day.make(good, rows["bad"], jobs, days)
 
 
 def assert_is(place: Path, expected: day.Day) -> None:
@@ -122,13 +141,46 @@ def test_the_planted_are_first(rows: dict[str, Any], tmp_path: Path) -> None:
 
 
 @pytest.mark.full
-def test_a_day_of_a_centre(rows: dict[str, Any], tmp_path: Path) -> None:
-    jobs = a_day(rows, 20_000, 4)
+def test_a_day_of_a_centre(real: dict[str, Any], tmp_path: Path) -> None:
+    jobs = a_day(real, 20_000, 4)
     day.write(tmp_path / "lake", jobs, tmp_path, kills=8, most=4.0)
     assert_is(tmp_path / "lake", jobs)
     judge(tmp_path / "lake")
     fathom("collect", "--compact", tmp_path / "lake")
     assert_is(tmp_path / "lake", jobs)
+
+
+@pytest.mark.parametrize(
+    ("jobs", "kills"), [(8, 2), pytest.param(120, 8, marks=[pytest.mark.full])]
+)
+def test_a_spool_is_collected_by_four(
+    runs: Path, public: list[Path], tmp_path: Path, jobs: int, kills: int
+) -> None:
+    """Who are killed, with all that they started: each job and log is there once, under its number and user."""
+    made = [runs / f"{name}.fathom" for name in ("bad", "good", "other")]
+    known = day.spool(tmp_path / "spool", made, public[: jobs // 4], jobs)
+    before = of_collect()
+    day.collect(tmp_path / "lake", tmp_path / "spool", kills, most=1.5)
+    ask = "select job, user, recorder from jobs"
+    rows = lake.Lake(tmp_path / "lake").reading().sql(ask).to_pylist()
+    assert sorted((r["job"], r["user"]) for r in rows if not r["recorder"]) == sorted(known)
+    assert len([row for row in rows if row["recorder"]]) == len(public[: jobs // 4])
+    deadline = time.monotonic() + 60
+    while of_collect() - before and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not of_collect() - before
+
+
+def of_collect() -> set[int]:
+    """Processes whose parent is gone and who run our Python: workers of a collect that was killed."""
+    left = set()
+    for place in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            state = (place / "stat").read_text().rpartition(")")[2].split()
+            words = (place / "cmdline").read_bytes()
+            if state[1] == "1" and state[0] != "Z" and os.fsencode(paths.PYTHON) in words:
+                left.add(int(place.name))
+    return left
 
 
 def judge(place: Path) -> None:

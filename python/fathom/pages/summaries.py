@@ -7,11 +7,9 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import nullcontext
 from datetime import date
 from functools import cache, partial
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -182,7 +180,7 @@ def _new(into: str, path: str) -> Summary | None:
 def each(to: lake.Lake, paths: Sequence[str]) -> Iterator[Callable[[], Summary | None]]:
     """Of each path, in order, what gives its rows; None: they are in the lake already."""
     processors = len(os.sched_getaffinity(0)) if len(paths) >= MANY else 1
-    pool = ProcessPoolExecutor(processors, get_context("spawn")) if processors > 1 else None
+    pool = landscapes.workers(processors)
     with pool or nullcontext():
         work = [partial(_new, str(to.path), path) for path in paths]
         yield from [pool.submit(one).result for one in work] if pool else work

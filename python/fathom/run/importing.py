@@ -71,19 +71,21 @@ def importing(reader: str, logs: list[Path], into: Path) -> None:
 class Reader:
     """The process of a module that reads logs (interop/imports/serving.py), one at a time."""
 
-    def __init__(self, module: str) -> None:
-        """Starts it; it ends with us."""
+    def __init__(self, module: str, owner: int) -> None:
+        """Starts it; it ends with its owner, a process."""
+        self._owner = owner
         self._turn = threading.Lock()
         self._asked, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self._process = subprocess.Popen(
-                paths.module(module), stdin=theirs, stdout=subprocess.DEVNULL
+                paths.module(module), stdin=theirs.fileno(), stdout=subprocess.DEVNULL
             )
         atexit.register(self._end)
 
     def _end(self) -> None:
         self._asked.close()
-        self._process.wait()
+        if self._owner == os.getpid():  # not a fork of it
+            self._process.wait()
 
     def read(self, log: Path, lines: IO[bytes], errors: IO[bytes]) -> int:
         """Writes a log's lines; the status of who did, negative: the signal that ended it."""
@@ -100,9 +102,9 @@ class Reader:
 
 
 @cache
-def _reader(module: str, process: int) -> Reader:
-    """The one of this process, by its number: of a fork's it is the parent's."""
-    return Reader(module)
+def _reader(module: str, owner: int) -> Reader:
+    """The one of this process: a fork has its parent's too."""
+    return Reader(module, owner)
 
 
 def _why(status: int, last: str) -> tuple[str, str]:
