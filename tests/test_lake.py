@@ -11,7 +11,6 @@ import re
 import resource
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,38 +23,16 @@ from fathom.run import lake
 from fathom.run.store import open_run
 from harness import day, needs, paths, wild
 
-#: Files written in small pieces, each made sure of; and one in large ones.
-PROGRAM = """
-import os, sys
-file = os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY)
-for one in range(int(sys.argv[2])):
-    os.write(file, b"x" * int(sys.argv[3]))
-    if sys.argv[4] == "sync":
-        os.fsync(file)
-"""
-SLOW = {"SLOW_STORE_LATENCY_US": "3000", "SLOW_STORE_ONLY": "fsync"}
 FILE = re.compile(
     r"(\w+/date=\d{4}-\d\d-\d\d/([0-9a-f]{16}-[0-9a-f]{16}|together-[0-9a-f]{32})\.parquet|lake\.json|\.compacting)"
 )
-
-
-def record(place: Path, name: str, *words: object) -> Path:
-    slow = f"{paths.BUILD / 'tests' / 'tools' / 'slow_store.so'}:{paths.LIBRARY}"
-    subprocess.run(
-        [paths.FATHOM, "run", "--no-show", "-o", place / name, "--", "env", f"LD_PRELOAD={slow}", sys.executable, "-S",
-         "-c", PROGRAM, place / "data", *map(str, words)],
-        env=os.environ | SLOW | {"SLOW_STORE_UNDER": str(place)}, capture_output=True, check=True, timeout=120,
-    )  # fmt: skip
-    return place / f"{name}.fathom"
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three real runs: one whose user syncs each small piece, two that write large ones."""
     place = tmp_path_factory.mktemp("spool")
-    record(place, "bad", 300, 512, "sync")
-    record(place, "good", 16, 1 << 20, "no")
-    record(place, "other", 8, 1 << 18, "no")
+    day.record(place)
     return place
 
 
@@ -355,15 +332,19 @@ def test_a_full_disk_is_one_line(runs: Path, tmp_path: Path) -> None:
 
 
 def test_logs_of_darshan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of a directory; the same log again, under another name, is the same job."""
+    """Those of a directory; the same log again, under another name or imported by somebody else, is the same job."""
     needs.require(["python:darshan"])
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     logs = tmp_path / "logs"
     logs.mkdir()
-    for number, name in enumerate(("aiio-ior-write-1k", "aiio-ior-write-1k", "aiio-ior-write-1m")):
-        shutil.copy(wild.log(name), logs / f"{number}.darshan")
-    assert fathom("collect", "--into", tmp_path / "lake", logs).stdout.startswith("2 runs added")
-    found = asked(tmp_path / "lake", "--by", "jobs")["jobs"]
+    names = {"a": "aiio-ior-write-1k", "its copy": "aiio-ior-write-1k", "b": "aiio-ior-write-1m"}
+    for name, log in names.items():
+        shutil.copy(wild.log(log), logs / f"{name}.darshan")
+    into = tmp_path / "lake"
+    assert fathom("collect", "--into", into, logs).stdout == "2 runs added, 1 there already\n"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "the cache of another user"))
+    assert fathom("collect", "--into", into, logs).stdout == "0 runs added, 3 there already\n"
+    found = asked(into, "--by", "jobs")["jobs"]
     assert [(row["program"], row["rule"]) for row in found] == [
         ("ior", "sync-churn"),
         ("ior", None),

@@ -38,7 +38,33 @@ HOSTILE = (
 )
 USERS = (*(f"user{n}" for n in range(20)), *HOSTILE)
 
+#: Files written in small pieces, each made sure of; and one in large ones.
+PROGRAM = """
+import os, sys
+file = os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY)
+for one in range(int(sys.argv[2])):
+    os.write(file, b"x" * int(sys.argv[3]))
+    if sys.argv[4] == "sync":
+        os.fsync(file)
+"""
+SLOW = {"SLOW_STORE_LATENCY_US": "3000", "SLOW_STORE_ONLY": "fsync"}
 Summary = dict[str, list[dict[str, Any]]]
+
+
+def record(place: Path) -> None:
+    """Three real runs: `bad` syncs each small piece, `good` and `other` write large ones."""
+    _record(place, "bad", 300, 512, "sync")
+    _record(place, "good", 16, 1 << 20, "no")
+    _record(place, "other", 8, 1 << 18, "no")
+
+
+def _record(place: Path, name: str, *words: object) -> None:
+    slow = f"{paths.BUILD / 'tests' / 'tools' / 'slow_store.so'}:{paths.LIBRARY}"
+    subprocess.run(
+        [paths.FATHOM, "run", "--no-show", "-o", place / name, "--", "env", f"LD_PRELOAD={slow}", sys.executable, "-S",
+         "-c", PROGRAM, place / "data", *map(str, words)],
+        env=os.environ | SLOW | {"SLOW_STORE_UNDER": str(place)}, capture_output=True, check=True, timeout=120,
+    )  # fmt: skip
 
 
 @dataclass

@@ -174,7 +174,8 @@ def _new(into: str, path: str) -> Summary | None:
     alive = run.sql("select count(*) as n from processes where ended = 'open'")["n"][0].as_py()
     if alive:
         raise RunError(f"{printable(path)}: it still runs; collect it when it has ended")
-    return of(run)
+    # Of what was not packed before only now is it known.
+    return None if _is_there(_lake(into), run.path) else of(run)
 
 
 def each(to: lake.Lake, paths: Sequence[str]) -> Iterator[Callable[[], Summary | None]]:

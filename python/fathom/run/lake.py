@@ -206,11 +206,12 @@ class Lake:
         return any(key in keys for file, keys in self._known.items() if file.parent == folder)
 
     def add(self, summaries: Sequence[Summary]) -> int:
-        """Rows of runs, all of those of a day in one file a table; how many different ones. Errors: RunError; what was
+        """Rows of runs, all of those of a day in one file a table; how many were not there. Errors: RunError; what was
         written stays good."""
         different = {(one[LAST][0]["id"], one[LAST][0]["version"]): one for one in summaries}
+        new = {key: one for key, one in different.items() if not self.has(_day(one), key)}
         days: dict[date, list[Summary]] = {}
-        for one in different.values():
+        for one in new.values():
             days.setdefault(_day(one), []).append(one)
         try:
             for table in schemas():
@@ -222,7 +223,7 @@ class Lake:
                 self._tidy(day)
         except OSError as error:
             raise _failed(self.path, error) from error
-        return len(different)
+        return len(new)
 
     def fill(self, table: str, rows: pa.Table) -> None:
         """Rows of a table, each with its `date`, `jobs` last."""
