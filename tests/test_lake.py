@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import importlib.util
+import io
 import json
 import os
 import pickle
@@ -13,6 +15,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterator
+from datetime import UTC
 from pathlib import Path
 from typing import Any
 
@@ -280,6 +283,24 @@ def test_a_job_beside_its_programs_earlier_runs(rows: dict[str, Any], tmp_path: 
     said = fathom("landscape", tmp_path / "lake", "--history", "today\n").stdout
     assert "beside 5 earlier runs of the program with 4 ranks" in said
     assert "its I/O takes 3x its median" in said
+
+
+def test_a_job_table_of_a_lake(rows: dict[str, Any], tmp_path: Path) -> None:
+    """As XDMoD and ClusterCockpit take it: a line each, whatever a user is called."""
+    jobs = a_day(rows, 30, 2)
+    lake.make(tmp_path / "lake").add(jobs.summaries)
+    table = csv.DictReader(io.StringIO(fathom("landscape", tmp_path / "lake", "--jobs").stdout))
+    found = {row["job_id"]: row for row in table}
+    assert len(found) == 30
+    for summary in jobs.summaries:
+        job = summary["jobs"][0]
+        row = found[job["job"]]
+        began = job["started"].replace(tzinfo=UTC).timestamp()
+        assert abs(int(row["start_time"]) - began) <= 1
+        assert int(row["end_time"]) >= int(row["start_time"])
+        assert float(row["write_bytes"]) == job["bytes_written"]
+        assert float(row["lost_seconds"]) == pytest.approx(job["lost_seconds"])
+        assert row["program"] == job["program"] and row["close_count"] == ""
 
 
 @pytest.mark.parametrize(
