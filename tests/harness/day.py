@@ -166,7 +166,9 @@ def collect(into: Path, place: Path, kills: int, most: float) -> None:
     chance = random.Random(4)
     for time_ in range(kills + 1):
         parts = [[place / f"{n}", place / f"{(n + 1) % 4}"] for n in range(4)]
-        words = [[paths.FATHOM, "collect", "--into", into, *part] for part in parts]
+        words = [
+            [str(one) for one in (paths.FATHOM, "collect", "--into", into, *part)] for part in parts
+        ]
         running = [subprocess.Popen(one, stdout=subprocess.DEVNULL) for one in words]
         for process in running if time_ < kills else ():
             time.sleep(chance.uniform(0, most))
