@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fathom.run import importing
 from harness import needs, paths
 from test_import_darshan import SMALL, sample
 
@@ -140,3 +142,29 @@ def test_a_run_of_somebody_else_is_not_the_newest_of_ours(tmp_path: Path) -> Non
         words, capture_output=True, text=True, timeout=240, cwd=tmp_path, check=False
     )
     assert done.returncode == 0 and "fathom: ours.fathom, the newest run here" in done.stderr
+
+
+def readers() -> list[int]:
+    """Children of this process that read logs of Darshan."""
+    children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    words = {int(one): Path("/proc", one, "cmdline").read_bytes() for one in children}
+    return [one for one, line in words.items() if b"fathom.interop.imports.darshan" in line]
+
+
+def test_one_process_reads_log_after_log(tmp_path: Path) -> None:
+    """A damaged one ends no more than its own child; who reads may be killed, and the next log gets another."""
+    log, damaged = sample(SMALL), tmp_path / "damaged.darshan"
+    damaged.write_bytes(log.read_bytes()[:700])
+    reader = "fathom.interop.imports.darshan"
+    importing.importing(reader, [log], tmp_path / "one.fathom")
+    (process,) = readers()
+    with pytest.raises(importing.NoLog):
+        importing.importing(reader, [damaged], tmp_path / "none.fathom")
+    importing.importing(reader, [log], tmp_path / "two.fathom")
+    assert readers() == [process]
+    os.kill(process, signal.SIGKILL)
+    with pytest.raises(importing.NoLog, match="SIGKILL"):
+        importing.importing(reader, [log], tmp_path / "none.fathom")
+    importing.importing(reader, [log], tmp_path / "three.fathom")
+    made = ["one.fathom", "three.fathom", "two.fathom"]
+    assert sorted(one.name for one in tmp_path.glob("*.fathom")) == made

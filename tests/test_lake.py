@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import csv
+import importlib.util
+import io
 import json
 import os
 import pickle
@@ -9,8 +13,9 @@ import re
 import resource
 import shutil
 import subprocess
-import sys
+import time
 from collections.abc import Iterator
+from datetime import UTC
 from pathlib import Path
 from typing import Any
 
@@ -21,38 +26,16 @@ from fathom.run import lake
 from fathom.run.store import open_run
 from harness import day, needs, paths, wild
 
-#: Files written in small pieces, each made sure of; and one in large ones.
-PROGRAM = """
-import os, sys
-file = os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY)
-for one in range(int(sys.argv[2])):
-    os.write(file, b"x" * int(sys.argv[3]))
-    if sys.argv[4] == "sync":
-        os.fsync(file)
-"""
-SLOW = {"SLOW_STORE_LATENCY_US": "3000", "SLOW_STORE_ONLY": "fsync"}
 FILE = re.compile(
     r"(\w+/date=\d{4}-\d\d-\d\d/([0-9a-f]{16}-[0-9a-f]{16}|together-[0-9a-f]{32})\.parquet|lake\.json|\.compacting)"
 )
-
-
-def record(place: Path, name: str, *words: object) -> Path:
-    slow = f"{paths.BUILD / 'tests' / 'tools' / 'slow_store.so'}:{paths.LIBRARY}"
-    subprocess.run(
-        [paths.FATHOM, "run", "--no-show", "-o", place / name, "--", "env", f"LD_PRELOAD={slow}", sys.executable, "-S",
-         "-c", PROGRAM, place / "data", *map(str, words)],
-        env=os.environ | SLOW | {"SLOW_STORE_UNDER": str(place)}, capture_output=True, check=True, timeout=120,
-    )  # fmt: skip
-    return place / f"{name}.fathom"
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three real runs: one whose user syncs each small piece, two that write large ones."""
     place = tmp_path_factory.mktemp("spool")
-    record(place, "bad", 300, 512, "sync")
-    record(place, "good", 16, 1 << 20, "no")
-    record(place, "other", 8, 1 << 18, "no")
+    day.record(place)
     return place
 
 
@@ -62,8 +45,24 @@ def rows(runs: Path) -> dict[str, Any]:
     return {path.stem: summaries.of(open_run(path)) for path in sorted(runs.glob("*.fathom"))}
 
 
+@pytest.fixture(scope="module")
+def public() -> list[Path]:
+    """Logs of real jobs, but for the longest; none where they are not here."""
+    names = [name for name in wild.logs() if name not in wild.LONG]
+    return [wild.log(name) for name in names] if importlib.util.find_spec("darshan") else []
+
+
+@pytest.fixture(scope="module")
+def real(rows: dict[str, Any], public: list[Path]) -> dict[str, Any]:
+    """The same of the public logs too."""
+    if not public:
+        print("public logs of real jobs are not here (shared/wild, FATHOM_WILD): own runs alone")
+    return rows | {log.stem: summaries.of(open_run(log, quiet=True)) for log in public}
+
+
 def a_day(rows: dict[str, Any], jobs: int, days: int = 1) -> day.Day:
-    return day.make([rows["good"], rows["other"]], rows["bad"], jobs, days)
+    good = [one for name, one in rows.items() if name != "bad"]
+    return day.make(good, rows["bad"], jobs, days)
 
 
 def assert_is(place: Path, expected: day.Day) -> None:
@@ -122,13 +121,46 @@ def test_the_planted_are_first(rows: dict[str, Any], tmp_path: Path) -> None:
 
 
 @pytest.mark.full
-def test_a_day_of_a_centre(rows: dict[str, Any], tmp_path: Path) -> None:
-    jobs = a_day(rows, 20_000, 4)
+def test_a_day_of_a_centre(real: dict[str, Any], tmp_path: Path) -> None:
+    jobs = a_day(real, 20_000, 4)
     day.write(tmp_path / "lake", jobs, tmp_path, kills=8, most=4.0)
     assert_is(tmp_path / "lake", jobs)
     judge(tmp_path / "lake")
     fathom("collect", "--compact", tmp_path / "lake")
     assert_is(tmp_path / "lake", jobs)
+
+
+@pytest.mark.parametrize(
+    ("jobs", "kills"), [(8, 2), pytest.param(120, 8, marks=[pytest.mark.full])]
+)
+def test_a_spool_is_collected_by_four(
+    runs: Path, public: list[Path], tmp_path: Path, jobs: int, kills: int
+) -> None:
+    """Who are killed, with all that they started: each job and log is there once, under its number and user."""
+    made = [runs / f"{name}.fathom" for name in ("bad", "good", "other")]
+    known = day.spool(tmp_path / "spool", made, public[: jobs // 4], jobs)
+    before = of_collect()
+    day.collect(tmp_path / "lake", tmp_path / "spool", kills, most=1.5)
+    ask = "select job, user, recorder from jobs"
+    rows = lake.Lake(tmp_path / "lake").reading().sql(ask).to_pylist()
+    assert sorted((r["job"], r["user"]) for r in rows if not r["recorder"]) == sorted(known)
+    assert len([row for row in rows if row["recorder"]]) == len(public[: jobs // 4])
+    deadline = time.monotonic() + 60
+    while of_collect() - before and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not of_collect() - before
+
+
+def of_collect() -> set[int]:
+    """Processes whose parent is gone and who run our Python: workers of a collect that was killed."""
+    left = set()
+    for place in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            state = (place / "stat").read_text().rpartition(")")[2].split()
+            words = (place / "cmdline").read_bytes()
+            if state[1] == "1" and state[0] != "Z" and os.fsencode(paths.PYTHON) in words:
+                left.add(int(place.name))
+    return left
 
 
 def judge(place: Path) -> None:
@@ -253,6 +285,24 @@ def test_a_job_beside_its_programs_earlier_runs(rows: dict[str, Any], tmp_path: 
     assert "its I/O takes 3x its median" in said
 
 
+def test_a_job_table_of_a_lake(rows: dict[str, Any], tmp_path: Path) -> None:
+    """As XDMoD and ClusterCockpit take it: a line each, whatever a user is called."""
+    jobs = a_day(rows, 30, 2)
+    lake.make(tmp_path / "lake").add(jobs.summaries)
+    table = csv.DictReader(io.StringIO(fathom("landscape", tmp_path / "lake", "--jobs").stdout))
+    found = {row["job_id"]: row for row in table}
+    assert len(found) == 30
+    for summary in jobs.summaries:
+        job = summary["jobs"][0]
+        row = found[job["job"]]
+        began = job["started"].replace(tzinfo=UTC).timestamp()
+        assert abs(int(row["start_time"]) - began) <= 1
+        assert int(row["end_time"]) >= int(row["start_time"])
+        assert float(row["write_bytes"]) == job["bytes_written"]
+        assert float(row["lost_seconds"]) == pytest.approx(job["lost_seconds"])
+        assert row["program"] == job["program"] and row["close_count"] == ""
+
+
 @pytest.mark.parametrize(
     ("words", "status", "says"),
     [
@@ -303,15 +353,19 @@ def test_a_full_disk_is_one_line(runs: Path, tmp_path: Path) -> None:
 
 
 def test_logs_of_darshan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of a directory; the same log again, under another name, is the same job."""
+    """Those of a directory; the same log again, under another name or imported by somebody else, is the same job."""
     needs.require(["python:darshan"])
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     logs = tmp_path / "logs"
     logs.mkdir()
-    for number, name in enumerate(("aiio-ior-write-1k", "aiio-ior-write-1k", "aiio-ior-write-1m")):
-        shutil.copy(wild.log(name), logs / f"{number}.darshan")
-    assert fathom("collect", "--into", tmp_path / "lake", logs).stdout.startswith("2 runs added")
-    found = asked(tmp_path / "lake", "--by", "jobs")["jobs"]
+    names = {"a": "aiio-ior-write-1k", "its copy": "aiio-ior-write-1k", "b": "aiio-ior-write-1m"}
+    for name, log in names.items():
+        shutil.copy(wild.log(log), logs / f"{name}.darshan")
+    into = tmp_path / "lake"
+    assert fathom("collect", "--into", into, logs).stdout == "2 runs added, 1 there already\n"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "the cache of another user"))
+    assert fathom("collect", "--into", into, logs).stdout == "0 runs added, 3 there already\n"
+    found = asked(into, "--by", "jobs")["jobs"]
     assert [(row["program"], row["rule"]) for row in found] == [
         ("ior", "sync-churn"),
         ("ior", None),

@@ -8,8 +8,8 @@ from harness.browser import Live, Look, address
 from harness.planted import Planted
 
 SCREENS = (
-    "overview", "heat", "timeline", "call", "layers", "files", "servers", "latency", "compare", "sql", "tune",
-    "setup", "generate",
+    "overview", "heat", "timeline", "call", "layers", "files", "servers", "latency", "compare", "sql", "centre",
+    "tune", "setup", "generate",
 )  # fmt: skip
 THEMES = ("light", pytest.param("dark", marks=pytest.mark.full))
 #: Of the page's ground, by theme (web/src/draw/theme.ts), and the least contrast of small text (WCAG 2.2, 1.4.3).

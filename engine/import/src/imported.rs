@@ -114,7 +114,8 @@ impl ImportedRun {
 			let node = Node {
 				host: name.clone(),
 				boot_id: recorder.clone(),
-				run: run.display().to_string(),
+				// The same log gives the same streams, wherever and however often it is imported.
+				run: String::new(),
 				epoch: Process::epoch(start),
 			};
 			for process in processes.values_mut().filter(|process| process.host == *host) {

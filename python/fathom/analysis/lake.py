@@ -49,6 +49,15 @@ def total(source: Source) -> dict[str, Any]:
     return row
 
 
+def jobs(source: Source) -> Rows:
+    """Of each job, the first one first, what a job table has (fathom.pages.landscapes.job). Closes are not kept."""
+    every: Rows = source.sql(
+        "select *, epoch(started) as started_seconds, seconds as run_seconds, null as closes"
+        " from jobs order by started, id"
+    ).to_pylist()
+    return every
+
+
 @dataclass(frozen=True)
 class Beside:
     """A job, and measures of it beside those of its program's runs before it."""

@@ -51,12 +51,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _collect(to: lake.Lake, paths: list[str]) -> int:
     new: list[Summary] = []
-    added = there = status = 0
+    added = good = status = 0
     written = time.monotonic()
     for work in summaries.each(to, paths):
         try:
             summary = work()
-            there += summary is None
+            good += 1
             new += [summary] if summary else []
         except FathomError as error:
             status = error.status
@@ -66,5 +66,5 @@ def _collect(to: lake.Lake, paths: list[str]) -> int:
             added += to.add(new)
             new, written = [], time.monotonic()
     added += to.add(new)
-    print(f"{numbers.things(added, 'run')} added, {there:,} there already")
+    print(f"{numbers.things(added, 'run')} added, {good - added:,} there already")
     return status

@@ -2,20 +2,20 @@
 
 import argparse
 from collections.abc import Mapping
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from typing import Any
 
 from fathom.analysis import lake as analysis
 from fathom.errors import UsageError, unknown
 from fathom.pages import lake as view
+from fathom.pages import landscapes
 from fathom.run import database
 from fathom.run.lake import Lake, Reader
 from fathom.text import tables
 from fathom.text.quoting import json_text
 
-DAYS = 30  # before the last one that has jobs: what is read where --since does not say
 #: Options of runs that have no meaning here.
-RUNS = ("baseline", "group", "layer", "interference", "site", "plot", "with_runtime", "jobs")
+RUNS = ("baseline", "group", "layer", "interference", "site", "plot", "with_runtime")
 
 
 def check(arguments: argparse.Namespace, lakes: int) -> None:
@@ -36,12 +36,6 @@ def check(arguments: argparse.Namespace, lakes: int) -> None:
         raise UsageError("landscape: --history goes without --by")
 
 
-def since_day(lake: Lake, word: date | None) -> date | None:
-    """The first day to read."""
-    newest = lake.last_day
-    return word or (newest - timedelta(days=DAYS) if newest else None)
-
-
 def _text(value: Any) -> str:
     return value.isoformat() if isinstance(value, date | datetime) else str(value)
 
@@ -52,12 +46,15 @@ def _print_json(content: Mapping[str, Any]) -> None:
 
 def run(lake: Lake, arguments: argparse.Namespace) -> int:
     """Prints the screen, one of its tables, or a job beside its program's earlier runs."""
-    reader = lake.reading(since_day(lake, arguments.since))
+    reader = lake.reading(lake.since(arguments.since))
     total = analysis.total(reader)
     if not total["jobs"]:
         raise UsageError(f"{lake.path}: no job is in it since then; fathom collect adds some")
     if arguments.history:
         return _job(reader, arguments)
+    if arguments.jobs:
+        tables.write_csv(database.table_of([landscapes.job(row) for row in analysis.jobs(reader)]))
+        return 0
     if arguments.csv:
         rows = analysis.rows(reader, arguments.by or "jobs", arguments.top)
         tables.write_csv(database.table_of(rows))

@@ -13,6 +13,7 @@ examples:
   fathom view --generate solver.c      # the form of fathom generate: parallel I/O for this program; needs no run
   fathom view --generate solver.c --allow-write
   fathom view vpic.tune                # what fathom tune tried, as pictures; needs no run
+  fathom view /lake                    # all jobs of a centre, as fathom collect keeps them; needs no run
 """
 
 import argparse
@@ -28,10 +29,11 @@ from pathlib import Path
 from fathom.cli.arguments import newest_run
 from fathom.codegen.generate.command import text_of
 from fathom.errors import FathomError, UsageError
-from fathom.run import cluster, live
+from fathom.run import cluster, lake, live
 from fathom.run.where import FORMS
 from fathom.tune.search.ledger import SUFFIX
 from fathom.webapi.answers import ask
+from fathom.webapi.answers.centre import OpenLake
 from fathom.webapi.answers.generate import Program
 from fathom.webapi.answers.now import Follower
 from fathom.webapi.answers.session import Gone, Runs, Stop
@@ -61,7 +63,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "runs",
         metavar="RUN",
         nargs="*",
-        help="run directories: NAME or NAME.fathom (default: the newest one here); searches of fathom tune: NAME.tune",
+        help="run directories: NAME or NAME.fathom (default: the newest one here); searches of fathom tune: NAME.tune;"
+        " lakes of fathom collect",
     )
     parser.add_argument(
         "--generate", metavar="SOURCE", type=Path, nargs="?", const=NO_SOURCE,
@@ -192,6 +195,8 @@ def _first(runs: Runs) -> str:
     """The screen that is opened first; none: the page's own choice."""
     if runs.program is not None:
         return "generate"
+    if runs.lakes and not runs.all:
+        return "centre"
     return "tune" if runs.searches and not runs.all else ""
 
 
@@ -205,9 +210,12 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.runs and program is None:
         arguments.runs = [newest_run()]
     searches = [path for path in arguments.runs if Path(path).suffix == SUFFIX]
-    runs = Runs(path for path in arguments.runs if path not in searches)
+    lakes = [path for path in arguments.runs if lake.is_lake(Path(path))]
+    runs = Runs(path for path in arguments.runs if path not in (*searches, *lakes))
     for path in searches:
         runs.add_search(Path(path).absolute())
+    for path in lakes:
+        runs.lakes[str(Path(path))] = OpenLake(Path(path))
     runs.program = program
     if arguments.prepare:
         return _prepare(runs, arguments.cluster)

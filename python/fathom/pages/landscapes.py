@@ -6,11 +6,12 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import partial
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -225,6 +226,25 @@ def job(row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def workers(number: int) -> ProcessPoolExecutor | None:
+    """So many processes beside this one, which end with it, however it ends; None where one is enough."""
+    return (
+        ProcessPoolExecutor(number, get_context("spawn"), _end_with_parent) if number > 1 else None
+    )
+
+
+def _end_with_parent() -> None:
+    """Else a worker waits for ever for what a parent that was killed would give it."""
+    parent = parent_process()
+    assert parent
+
+    def wait() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
 def each(
     paths: Sequence[str], wanted: Wanted, alone: bool = False
 ) -> Iterator[Callable[[], dict[str, Any]]]:
@@ -234,7 +254,7 @@ def each(
     missing = [path for path, row in ready.items() if row is None]
     make: dict[str, Callable[[], dict[str, Any]]]
     processors = len(os.sched_getaffinity(0)) if len(missing) >= MANY and not alone else 1
-    pool = ProcessPoolExecutor(processors, get_context("spawn")) if processors > 1 else None
+    pool = workers(processors)
     with pool or contextlib.nullcontext():
         quiet = pool is not None
         make = {path: partial(_row, path, wanted, reader, quiet) for path in missing}

@@ -7,11 +7,9 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import nullcontext
 from datetime import date
 from functools import cache, partial
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -176,13 +174,14 @@ def _new(into: str, path: str) -> Summary | None:
     alive = run.sql("select count(*) as n from processes where ended = 'open'")["n"][0].as_py()
     if alive:
         raise RunError(f"{printable(path)}: it still runs; collect it when it has ended")
-    return of(run)
+    # Of what was not packed before only now is it known.
+    return None if _is_there(_lake(into), run.path) else of(run)
 
 
 def each(to: lake.Lake, paths: Sequence[str]) -> Iterator[Callable[[], Summary | None]]:
     """Of each path, in order, what gives its rows; None: they are in the lake already."""
     processors = len(os.sched_getaffinity(0)) if len(paths) >= MANY else 1
-    pool = ProcessPoolExecutor(processors, get_context("spawn")) if processors > 1 else None
+    pool = landscapes.workers(processors)
     with pool or nullcontext():
         work = [partial(_new, str(to.path), path) for path in paths]
         yield from [pool.submit(one).result for one in work] if pool else work

@@ -1,10 +1,15 @@
 """Another tool's logs into a run: by the engine, which reads most itself. Darshan's are read by Darshan's own library,
 in a process of its own: what a damaged log does to it ends neither us nor leaves half a run."""
 
+import atexit
 import json
+import os
 import signal
+import socket
 import subprocess
 import tempfile
+import threading
+from functools import cache
 from pathlib import Path
 from typing import IO
 
@@ -41,19 +46,17 @@ def reading(tool: str, logs: list[Path], into: Path, quiet: bool = False) -> Non
 
 
 def importing(reader: str, logs: list[Path], into: Path) -> None:
-    """A run of `logs`, by the module `reader`; raises `NoLog` with one line, and leaves nothing, where it is none."""
+    """A run of a log, by the module `reader`; raises `NoLog` with one line, and leaves nothing, where it is none."""
     with tempfile.TemporaryFile() as errors, tempfile.TemporaryFile() as answer:
-        read = subprocess.Popen(
-            [*paths.module(reader), *map(str, logs)], stdout=subprocess.PIPE, stderr=errors
-        )
         # A limit of a file's size is an error to the engine, as to us, and no signal.
         packer = subprocess.Popen(
             [str(paths.engine()), "import-jsonl", str(into)],
-            stdin=read.stdout, stdout=subprocess.DEVNULL, stderr=answer, restore_signals=False,
+            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=answer, restore_signals=False,
         )  # fmt: skip
-        if read.stdout is not None:
-            read.stdout.close()  # the engine alone reads it
-        status, engine_status = read.wait(), packer.wait()
+        assert packer.stdin
+        with packer.stdin as lines:
+            status = _reader(reader, os.getpid()).read(logs[0], lines, errors)
+        engine_status = packer.wait()
         if engine_status == 0:
             return
         stopped = _last(answer)
@@ -63,6 +66,45 @@ def importing(reader: str, logs: list[Path], into: Path) -> None:
         raise FathomError(
             f"import: {stopped or f'fathom-engine ended with status {engine_status}'}"
         )
+
+
+class Reader:
+    """The process of a module that reads logs (interop/imports/serving.py), one at a time."""
+
+    def __init__(self, module: str, owner: int) -> None:
+        """Starts it; it ends with its owner, a process."""
+        self._owner = owner
+        self._turn = threading.Lock()
+        self._asked, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            self._process = subprocess.Popen(
+                paths.module(module), stdin=theirs.fileno(), stdout=subprocess.DEVNULL
+            )
+        atexit.register(self._end)
+
+    def _end(self) -> None:
+        self._asked.close()
+        if self._owner == os.getpid():  # not a fork of it
+            self._process.wait()
+
+    def read(self, log: Path, lines: IO[bytes], errors: IO[bytes]) -> int:
+        """Writes a log's lines; the status of who did, negative: the signal that ended it."""
+        with self._turn:
+            files = [lines.fileno(), errors.fileno()]
+            try:
+                socket.send_fds(self._asked, [os.fsencode(log)], files)
+                status = self._asked.recv(64)
+            except OSError:
+                status = b""
+            if not status:  # it was killed; the next log gets another
+                _reader.cache_clear()
+            return int(status) if status else self._process.wait()
+
+
+@cache
+def _reader(module: str, owner: int) -> Reader:
+    """The one of this process: a fork has its parent's too."""
+    return Reader(module, owner)
 
 
 def _why(status: int, last: str) -> tuple[str, str]:

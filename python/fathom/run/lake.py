@@ -18,8 +18,8 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, date, datetime
-from functools import cache, cached_property
+from datetime import UTC, date, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,8 @@ LAST = "jobs"  # the table that is written last
 MANY, MANY_TOGETHER = 256, 64
 #: How often a reader starts again when files were put together under it.
 PATIENCE = 20
+#: Days before the last one that has jobs: what is read where nobody says since when.
+RECENT = 30
 TYPES = {"text": pa.string(), "i64": pa.int64(), "f64": pa.float64(), "time": pa.timestamp("us")}
 SINGLE = re.compile(r"[0-9a-f]{16}-[0-9a-f]{16}\.parquet")
 DAY_FOLDER = re.compile(r"date=(\d{4}-\d\d-\d\d)")
@@ -206,11 +208,12 @@ class Lake:
         return any(key in keys for file, keys in self._known.items() if file.parent == folder)
 
     def add(self, summaries: Sequence[Summary]) -> int:
-        """Rows of runs, all of those of a day in one file a table; how many different ones. Errors: RunError; what was
+        """Rows of runs, all of those of a day in one file a table; how many were not there. Errors: RunError; what was
         written stays good."""
         different = {(one[LAST][0]["id"], one[LAST][0]["version"]): one for one in summaries}
+        new = {key: one for key, one in different.items() if not self.has(_day(one), key)}
         days: dict[date, list[Summary]] = {}
-        for one in different.values():
+        for one in new.values():
             days.setdefault(_day(one), []).append(one)
         try:
             for table in schemas():
@@ -222,7 +225,7 @@ class Lake:
                 self._tidy(day)
         except OSError as error:
             raise _failed(self.path, error) from error
-        return len(different)
+        return len(new)
 
     def fill(self, table: str, rows: pa.Table) -> None:
         """Rows of a table, each with its `date`, `jobs` last."""
@@ -257,7 +260,7 @@ class Lake:
             raise _failed(self.path, error) from error
         return gone
 
-    def _listed(self, since: date | None) -> dict[str, list[Path]]:
+    def listing(self, since: date | None) -> dict[str, list[Path]]:
         """The files of each table. A directory that changes while it is read may show neither what went nor what took
         its place: so it is read until it is the same twice."""
         before: dict[str, list[Path]] = {}
@@ -280,7 +283,7 @@ class Lake:
         """The runs that are in the lake now, of the days from `since` on. Errors: RunError."""
         for left in reversed(range(PATIENCE)):
             try:
-                return Reader(self._listed(since))
+                return Reader(self.listing(since))
             except duckdb.IOException as error:
                 if not left:
                     raise RunError(
@@ -290,10 +293,10 @@ class Lake:
                 raise _damaged(database.first_line(error)) from error
         raise AssertionError
 
-    @cached_property
-    def last_day(self) -> date | None:
-        """The newest with runs."""
-        return max(self.days(), default=None)
+    def since(self, word: date | None) -> date | None:
+        """The first day to read: this one, else so many before the newest with runs."""
+        newest = max(self.days(), default=None)
+        return word or (newest - timedelta(days=RECENT) if newest else None)
 
 
 def _damaged(why: str) -> DamagedRun:

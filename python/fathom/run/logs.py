@@ -24,7 +24,7 @@ FIRST_LINE = 1 << 16  # bytes that it may have
 # How `strace -ff` names the file of a thread.
 OF_THREAD = re.compile(r"\.\d+")
 # Runs that were imported by other rules than today's are made anew.
-RULES = 2
+RULES = 3
 
 
 def tool_of(log: Path) -> str | None:

@@ -9,6 +9,6 @@ test("a report has the screens that its answers fill", () => {
 });
 
 test("without a run there are those that need none", () => {
-	expect(names(false, 0)).toEqual(["tune", "setup", "generate"]);
+	expect(names(false, 0)).toEqual(["centre", "tune", "setup", "generate"]);
 	expect(names(false, 1)).toContain("sql");
 });

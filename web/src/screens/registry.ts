@@ -1,6 +1,7 @@
 /** All screens, in the order of the tabs: a new one is a folder and a row here. */
 import type { ComponentType } from "preact";
 import { CallExplorer } from "./call/screen";
+import { Centre } from "./centre/screen";
 import { Compare } from "./compare/screen";
 import { Files } from "./files/screen";
 import { Generate } from "./generate/screen";
@@ -39,6 +40,7 @@ export const SCREENS: Screen[] = [
 	{ name: "latency", title: "Latency", question: "How bad are the tails, when, and which calls?", key: "8", Show: Latency },
 	{ name: "compare", title: "Compare", question: "What takes more or less time, and what was set otherwise?", key: "9", Show: Compare },
 	{ name: "sql", title: "SQL", question: "Anything else, in SQL or as a query", key: "0", live: true, Show: Sql },
+	{ name: "centre", title: "Centre", question: "Which jobs, users, programs and servers lose most, and what is new?", key: "J", alone: true, live: true, Show: Centre },
 	{ name: "tune", title: "Tune", question: "With which settings is my program fastest, and what was tried?", key: "T", alone: true, live: true, Show: Tune },
 	{ name: "setup", title: "Set up", question: "How do I record my program?", key: "N", alone: true, live: true, Show: Setup },
 	{ name: "generate", title: "Generate", question: "Parallel I/O for my program: described here, checked, written as code", key: "G", alone: true, live: true, Show: Generate },

@@ -96,4 +96,10 @@ FORMATS = {
         suffix=".prom",
         sums=True,
     ),
+    "influx": Format(
+        what="sums as Influx's line protocol, for InfluxDB, Telegraf, LDMS and ClusterCockpit",
+        module="fathom.interop.exports.influx",
+        suffix=".influx",
+        sums=True,
+    ),
 }

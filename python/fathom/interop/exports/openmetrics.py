@@ -38,17 +38,23 @@ class Family:
 def write(selected: Selected, out: Path, progress: Progress) -> list[str]:
     """As `fathom.interop.exports.formats.Writer` says."""
     del progress
-    run = Run(selected.run.path)  # the program's part, as pages have it
-    run.name = selected.run.name
-    common = _labels(run)
+    run = of_program(selected)
+    common = labels_of(run)
     with out.open("x", encoding="utf-8", newline="\n") as file:
-        for family in _families(run):
+        for family in families(run):
             file.writelines(f"{line}\n" for line in _lines(family, common))
         file.write("# EOF\n")
     return []
 
 
-def _labels(run: Run) -> Labels:
+def of_program(selected: Selected) -> Run:
+    """The program's part, as pages have it."""
+    run = Run(selected.run.path)
+    run.name = selected.run.name
+    return run
+
+
+def labels_of(run: Run) -> Labels:
     """Of every value; those that are known."""
     hosts = run.table("nodes")["host"].to_pylist()
     known = {
@@ -61,7 +67,8 @@ def _labels(run: Run) -> Labels:
     return {name: str(value) for name, value in known.items() if value not in (None, "")}
 
 
-def _families(run: Run) -> Iterator[Family]:
+def families(run: Run) -> Iterator[Family]:
+    """All that is said of a run."""
     (row,) = run.sql(RUN).to_pylist()
 
     def one(name: str, value: Any, says: str, unit: str = "") -> Family:

@@ -1,6 +1,5 @@
-"""Tells what is in a Darshan log: `python -m fathom.interop.imports.darshan LOG`, started by run/importing.py."""
+"""Tells what is in logs of Darshan: `python -m fathom.interop.imports.darshan`, started by run/importing.py."""
 
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
@@ -30,8 +29,9 @@ from fathom.interop.imports.lines import (
     Op,
     Total,
     configuration,
-    tell_all,
 )
+from fathom.interop.imports.serving import serve
+from fathom.run.darshan_library import library
 
 # What is read of a log, and what would not be told by its name.
 READ = {*MODULES, *TRACES, "LUSTRE", "APMPI", "APXC", "HEATMAP"}
@@ -451,4 +451,5 @@ def _opened(prefix: str) -> tuple[int, ...]:
 
 
 if __name__ == "__main__":
-    sys.exit(tell_all(lambda lines: Telling(Log(sys.argv[1]), lines).all()))
+    library()
+    serve(lambda log, lines: Telling(Log(log), lines).all())
