@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from typing import NoReturn
 
 from fathom.interop.imports.lines import Lines, tell_all
@@ -21,11 +22,9 @@ def serve(tell: Tell) -> NoReturn:
     files that become the child's output and errors; the answer is its status, as Python has it."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # who asks says what was stopped
     gc.freeze()
-    with socket.socket(fileno=0) as asker:
-        while True:
-            name, files, _, _ = socket.recv_fds(asker, LONGEST, 2)
-            if not name:
-                os._exit(0)
+    with socket.socket(fileno=0) as asker, suppress(ConnectionError):  # of one that was killed
+        while (asked := socket.recv_fds(asker, LONGEST, 2))[0]:
+            name, files, _, _ = asked
             child = os.fork()
             if child == 0:
                 _read(tell, os.fsdecode(name), files)
@@ -33,6 +32,7 @@ def serve(tell: Tell) -> NoReturn:
                 os.close(file)
             _, status = os.waitpid(child, 0)
             asker.send(str(os.waitstatus_to_exitcode(status)).encode())
+    os._exit(0)
 
 
 def _read(tell: Tell, log: str, files: list[int]) -> NoReturn:
