@@ -14,9 +14,9 @@ with known as (
 	select exists (from counters where file is not null) as files_known
 ),
 asked as (
-	select coalesce(file, -1) as file, direction(kind, op) as way, sum(bytes)::double as bytes
-	from own_counters()
-	where direction(kind, op) is not null and is_library(layer) and (file is not null or not (select files_known from known))
+	select coalesce(file, -1) as file, way, sum(bytes)::double as bytes
+	from (select *, unnest(directions(kind, op)) as way from own_counters() where is_library(layer))
+	where file is not null or not (select files_known from known)
 	group by all
 ),
 moved as (

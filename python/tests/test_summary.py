@@ -228,6 +228,30 @@ def test_system_calls_are_found_below_the_variables_they_serve(tmp_path: Path) -
     assert hdf5["seconds"] == pytest.approx(85 * NS)
 
 
+def test_what_was_posted_of_a_variable_moved_when_it_was_waited_for(tmp_path: Path) -> None:
+    """Two posts, of which one was cancelled; the wait is of no variable."""
+    post = {"layer": "pnetcdf", "op": "ncmpi_iput_vara", "kind": "post", "object": 1, "size": 64}
+    run = fathom.open(
+        write_run(
+            tmp_path / "r.fathom",
+            runs=[{}],
+            files=[{"file": 7, "path": "/f.nc"}],
+            objects=[{"object": 1, "file": 7, "class": "pnetcdf_variable", "name": "t"}],
+            calls=[
+                {"id": 1, **post},
+                {"id": 2, **post},
+                {"id": 3, "layer": "pnetcdf", "op": "ncmpi_wait_all", "kind": "wait", "bytes": 64},
+            ],
+            links=[
+                {"from_call": 3, "to_call": 1, "kind": "completes", "bytes": 64},
+                {"from_call": 3, "to_call": 2, "kind": "completes", "bytes": 0},
+            ],
+        )
+    )
+    (row,) = summary.variables(run).to_pylist()
+    assert (row["writes"], row["bytes_written"], row["reads"], row["bytes_read"]) == (2, 64, 0, 0)
+
+
 def test_raw_data_is_told_from_metadata_by_the_call_of_the_file_driver(tmp_path: Path) -> None:
     def call(id: int, parent: int | None, layer: str, op: str, **more: Any) -> dict[str, Any]:
         kind = "write" if op in ("pwrite", "MPI_File_write_at") else "meta"
