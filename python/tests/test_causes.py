@@ -334,6 +334,17 @@ def test_io_that_waits_for_a_processor(
     assert cells == pytest.approx({cause: ms for cause, ms in wanted.items() if ms})
 
 
+def test_what_other_threads_wait_for_a_processor_is_not_the_io_s(tmp_path: Path) -> None:
+    """A helper of the MPI library waits for the whole run, behind ranks that spin."""
+    process = {"start": 0, "stop": 100 * MS, "processor_time": 95 * MS, "processor_wait": 97 * MS}
+    streams = [
+        {"process": 0, "stream": 0, "events": 1000, "processor_wait": 2 * MS},
+        {"process": 0, "stream": 1, "events": 5, "processor_wait": 95 * MS},
+    ]
+    counters = [row("posix", "fsync", "sync", 60)]
+    assert causes(made(tmp_path, counters, processes=[process], streams=streams)) == {"sync": 60}
+
+
 def test_the_kernel_splits_what_it_told_of(tmp_path: Path) -> None:
     """Two reads of three have rows: one cold, one warm. A writer was paused. The sums stay what they were."""
     call: dict[str, Any] = {

@@ -303,7 +303,12 @@ priced as (
 		if(gathered, coalesce(calls * t.each, formatting), 0) as seen_inside,
 		if(gathered and t.each is null, calls * 1e-6, 0) as most_inside,
 		-- Reads that a library makes to write are asked for by nobody. Posts and waits are of what was asked.
-		least(1, case when coalesce(a.bytes, 0) > 0 then a.bytes / nullif(m.bytes, 0) when s.own or s.enclosing_layer is null or s.kind in ('post', 'wait') then 1 else 0 end) as needed,
+		least(
+		    1,
+		    case
+		        when coalesce(a.bytes, 0) > 0 then a.bytes / nullif(m.bytes, 0) when s.own or s.enclosing_layer is null or s.kind in ('post', 'wait') then 1 else 0
+		    end
+		) as needed,
 		-- A write that is a sync would go to memory without it: all beyond its bytes is the sync's.
 		if(s.way = 'write' and s.file in (from synced_by_open()), 0, r.request) as request,
 		r.per_byte, s.file in (from account_silent()) as synced,
@@ -399,6 +404,14 @@ where b.processors > 0
 group by process
 having max(b.ranks / b.processors) > 1 and any_value(r.waited) >= 0.1;
 
+-- How long the thread that makes nearly all of a process's calls waited for a processor, ns. Others wait beside it, not for it. Columns:
+-- process, waited.
+create or replace macro account_delays() as table
+select s.process, coalesce(arg_max(s.processor_wait, s.events), any_value(p.processor_wait)) as waited
+from streams as s join processes as p using (process)
+group by s.process
+having max(s.events) >= 0.98 * sum(s.events) and waited is not null;
+
 -- Files that have datasets with a filter: to close or flush them compresses what is left.
 create or replace macro account_filtered() as table
 select distinct file
@@ -485,15 +498,14 @@ parted as (
 	from cells join crowd using (process)
 	where cause in ('exchange', 'waiting')
 ),
--- Of a process one of whose threads makes its calls (MPI libraries have others that sleep): where it waited for a processor longer than it was
+-- Of a process one of whose threads makes its calls (MPI libraries have others that sleep): where that waited for a processor longer than it was
 -- outside of I/O calls, it did so inside them. In each alike.
 queue as (
-	select process, least(1, (processor_wait - greatest(0, stop - start - io) - crowded) / (io - crowded)) as part
+	select process, least(1, (w.waited - greatest(0, stop - start - io) - crowded) / (io - crowded)) as part
 	from processes join (
 			select process, sum(time) as io, coalesce(sum(time) filter (cause = 'processor'), 0) as crowded from parted group by process
-		) using (process)
-	where io > crowded and process in (select process from streams group by process having max(events) >= 0.98 * sum(events))
-		and processor_wait - greatest(0, stop - start - io) - crowded >= 0.02 * (io - crowded)
+		) using (process) join account_delays() as w using (process)
+	where io > crowded and w.waited - greatest(0, stop - start - io) - crowded >= 0.02 * (io - crowded)
 ),
 queued as (
 	select c.* exclude (time), time * if(cause = 'processor', 1, 1 - coalesce(part, 0)) as time
