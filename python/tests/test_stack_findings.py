@@ -7,6 +7,7 @@ from typing import Any
 
 import fathom
 import pytest
+from ask_finding import ask
 from fathom.analysis import findings
 from fathom.catalog.layers import catalog_path
 from schema import counters_of, write_run
@@ -21,6 +22,7 @@ HEADER = """\
 -- fix:    nothing
 -- seen:   here
 """
+MS = 10**6
 RANKS = 4
 STRETCH = 1000  # bytes that a rank's view covers of every RANKS * STRETCH
 
@@ -272,4 +274,63 @@ def test_raw_data_and_metadata_of_hdf5_are_told_apart(tmp_path: Path) -> None:
         ("H5Dwrite", True): (3, 3, 300, 15),
         ("H5Dwrite", False): (1, 1, 100, 5),
         ("H5Fclose", False): (1, 1, 100, 5),
+    }
+
+
+@pytest.mark.parametrize(("io", "is_said"), [(2, True), (5, False)])
+def test_ranks_that_write_their_own_need_no_collective_calls(
+    tmp_path: Path, io: int, is_said: bool
+) -> None:
+    """10 collective writes of 10 ms each, in which both ranks write a stretch of their own."""
+    calls: list[dict[str, Any]] = []
+    for n, rank in ((n, rank) for n in range(10) for rank in range(2)):
+        one = {"process": rank, "file": 0, "kind": "write", "start": n * 10 * MS, "state": "done"}
+        place = {"file_offset": (rank * 10 + n) << 20, "size": 1 << 20, "bytes": 1 << 20}
+        above = {"layer": "mpiio", "op": "MPI_File_write_at_all", "duration": 10 * MS}
+        calls.append({**one, **place, **above, "id": len(calls) + 1, "collective": n})
+        below = {"layer": "posix", "op": "pwrite", "duration": io * MS, "parent": len(calls)}
+        calls.append({**one, **place, **below, "id": len(calls) + 1, "depth": 1})
+    run = write_run(
+        tmp_path / "some.fathom",
+        runs=[{"name": "some", "duration": 100 * MS, "processes": 2, "nodes": 1}],
+        processes=[{"process": rank, "rank": rank, "stop": 100 * MS} for rank in range(2)],
+        files=[{"file": 0, "path": "/data/f", "kind": "regular"}],
+        collectives=[
+            {"collective": n, "layer": "mpiio", "op": "MPI_File_write_at_all", "file": 0}
+            | {"first_enter": n * 10 * MS, "last_enter": n * 10 * MS}
+            | {"first_leave": (n + 1) * 10 * MS, "last_leave": (n + 1) * 10 * MS}
+            for n in range(10)
+        ],
+        ops=[
+            {"layer": "mpiio", "op": "MPI_File_write_at_all", "kind": "write", "collective": True}
+        ],
+        calls=calls,
+        counters=counters_of(calls),
+    )
+    found = ask(findings.Questions(fathom.open(run)), "collective-forced")
+    assert [round(row["lost"], 6) for row in found] == ([0.08] if is_said else [])
+
+
+def test_hints_that_files_have_in_common_are_lost_once(tmp_path: Path) -> None:
+    """Three files with one hint, of which MPI-IO's calls took 5 ms each; another with another."""
+    key = ["foo", "foo", "foo", "bar"]
+    run = write_run(
+        tmp_path / "some.fathom",
+        runs=[{"name": "some", "duration": 100 * MS}],
+        files=[{"file": n, "path": f"/data/{n}", "kind": "regular"} for n in range(4)],
+        objects=[{"object": n, "file": n, "class": "mpi_file"} for n in range(4)],
+        hints_in_force=[
+            {"object": n, "file": n, "source": "asked", "key": key[n], "value": "1"}
+            for n in range(4)
+        ],
+        counters=[
+            {"layer": "mpiio", "op": "MPI_File_open", "kind": "open", "file": n, "calls": 1}
+            | {"time": 5 * MS, "thread_class": "main"}
+            for n in range(4)
+        ],
+    )
+    rows = ask(findings.Questions(fathom.open(run)), "hints-lost")
+    assert {(row["path"], row["what"], row["seconds"]) for row in rows} == {
+        ("3 files, as /data/0", "foo=1 is not known to the MPI library", 0.015),
+        ("/data/3", "bar=1 is not known to the MPI library", 0.005),
     }
