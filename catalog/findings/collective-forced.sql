@@ -9,7 +9,7 @@
 --   its own, less what the slowest rank took for that
 -- sure:   0.8
 -- fix:    {todo}
--- knob:   [romio_cb_write={choice}, romio_cb_read={choice}, romio_no_indep_rw={unforced}]
+-- knob:   [romio_cb_write=automatic, romio_cb_read=automatic, romio_no_indep_rw={unforced}]
 -- ompio:  --mca fcoll individual
 -- causes: exchange, waiting, library, needless, transfer, requests, contention, unexplained
 -- seen:   FLASH-IO; ROMIO, ad_write_coll.c
@@ -39,7 +39,6 @@ select
 		else 'leave the choice to the library: ' || coalesce('without ' || any_value(h.asked), 'no hint that forces collective buffering')
 			|| '; or call independently'
 	end as todo,
-	if(t.own, null, 'automatic') as choice,
 	if(t.own, null, 'false') as unforced,
 	flatten(max_by(t.calls, t.wall, 4)) as calls,
 	sum(if(t.own, t.wall - t.io, greatest(0, t.wall - 1e9 * (s.latency + t.most * s.per_byte)))) / 1e9 as lost
