@@ -72,7 +72,7 @@ order by time desc, caller, layer;
 
 -- Each file. Bytes are those of the lowest layer that moved any, so that one transfer seen in three
 -- layers counts once; time is that of outermost calls, regions of the program not counted among them. `server`: whose own it is, where
--- none but servers used it.
+-- none but servers used it. What is no file (sockets and pipes of MPI libraries) comes last.
 create or replace macro file_totals() as table
 with sums as (
 	select
@@ -107,7 +107,7 @@ select
 	coalesce(time, 0)::hugeint as time,
 	server
 from sums left join files as f using (file)
-order by time desc, path;
+order by is_file(f.kind, f.path, f.file_system) desc, time desc, path;
 
 -- How many files were read only, written only, both or neither, and by one process or by several: Darshan's file count table.
 create or replace macro file_counts() as table
