@@ -80,9 +80,7 @@ select
 	max(c.io) as io,
 	nullif(max(c.locking), 0) as locking,
 	if(
-		c.together,
-		'leave no holes: write whole stretches, and more in one call, or no '
-			|| 'collective buffering where ranks have stretches of their own[pnetcdf: : iput of each variable, one wait_all][hdf5 1.14: : H5Dwrite_multi]',
+		c.together, 'leave no holes: write whole stretches, and more in one call[pnetcdf: : iput of each variable, one wait_all][hdf5 1.14: : H5Dwrite_multi]',
 		'fill the holes by a collective write of all ranks, or write whole stretches; where pieces are large, no data sieving of writes'
 	) as todo,
 	if(c.together, null, 'disable') as sieving,
