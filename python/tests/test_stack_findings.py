@@ -198,6 +198,48 @@ def test_a_stall_joins_no_collective_calls(
     assert bool(findings.Questions(fathom.open(run)).rows(rule)) == is_said
 
 
+@pytest.mark.parametrize(("transfers", "advice"), [(1, "larger chunks"), (6, "one more dimension")])
+def test_calls_that_hdf5_makes_for_each_chunk_are_not_the_programs(
+    tmp_path: Path, transfers: int, advice: str
+) -> None:
+    """Six collective writes one after another, below one H5Dwrite of each rank or below one each."""
+    piece = 5 * STRETCH
+    parts = [Part(r * piece, piece, False, [(r * piece, piece, 10**5)]) for r in range(RANKS)]
+    calls: list[dict[str, Any]] = [
+        {"id": 10**6 + 10 * rank + n, "process": rank, "layer": "hdf5", "op": "H5Dwrite"}
+        | {"kind": "write", "file": 0, "start": 0, "bytes": 0, "duration": 6 * MS // transfers}
+        for rank in range(RANKS)
+        for n in range(transfers)
+    ]
+    collectives = []
+    for n in range(6):
+        for call in calls_of(parts, n, n * MS):
+            if call["layer"] == "mpiio":
+                own = 10**6 + 10 * call["rank"] + n * transfers // 6
+                driver = call["id"] + 50
+                more = {"layer": "hdf5", "op": "H5FD_write", "kind": "meta", "depth": 1, "own": own}
+                calls.append(call | more | {"id": driver, "parent": own, "collective": None})
+                call |= {"duration": MS, "parent": driver, "own": own, "depth": 2}
+            calls.append(call)
+        collectives.append(
+            {"collective": n, "layer": "mpiio", "op": "MPI_File_write_all", "file": 0}
+            | {"group_hash": 7, "ordinal": n, "first_enter": n * MS, "last_enter": n * MS}
+            | {"first_leave": (n + 1) * MS, "last_leave": (n + 1) * MS}
+        )
+    run = write_run(
+        tmp_path / "some.fathom",
+        runs=[{"name": "some", "duration": 100 * MS, "nodes": 1}],
+        processes=[{"process": rank, "rank": rank} for rank in range(RANKS)],
+        files=[{"file": 0, "path": "/data/f", "kind": "regular"}],
+        ops=[{"layer": "mpiio", "op": "MPI_File_write_all", "kind": "write", "collective": True}],
+        collectives=collectives,
+        calls=calls,
+        counters=counters_of(calls),
+    )
+    (row,) = ask(findings.Questions(fathom.open(run)), "collectives-in-a-row")
+    assert advice in row["fix"]
+
+
 @pytest.mark.parametrize(("name", "op"), [("read-modify-write", "write"), ("sieving", "read")])
 @pytest.mark.parametrize(("piece", "is_said"), [(128 << 10, True), (400, False)])
 def test_many_small_pieces_are_not_advised_where_no_request_was_measured(
