@@ -36,16 +36,17 @@ def test_workers_lie_under_their_consumer(tmp_path: Path, way: str) -> None:
     consumer, *workers = rows
     assert not consumer["is_worker"] and all(row["is_worker"] for row in workers)
     assert all(row["consumer"] == consumer["process"] for row in workers)
-    # Who was given nothing read nothing, and need not be there; a script is a file, too, where it is imported.
+    # Who was given nothing read nothing, and need not be there; scripts and settings are files, too.
     seen = {row["pid"]: row["bytes"] for row in workers}
     for pid, size in count.items():
-        scripts = run.sql(
+        others = run.sql(
             "select coalesce(sum(c.bytes), 0)::bigint as n from counters as c join files as f using (file)"
             " join processes as p using (process)"
-            " where p.pid = $pid and c.kind = 'read' and f.kind = 'regular' and f.path like '%.py'",
+            " where p.pid = $pid and c.kind = 'read' and f.kind = 'regular' and not starts_with(f.path, $data)",
             pid=pid,
+            data=str(data),
         )["n"][0].as_py()
-        assert seen[pid] - scripts == size, way
+        assert seen[pid] - others == size, way
     assert sum(count.values()) == FILES * 4096
     assert all(row["waits_by"] in (None, "main", "thread") for row in rows)
 

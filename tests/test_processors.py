@@ -56,6 +56,8 @@ def test_the_node_and_what_is_allowed(tmp_path: Path) -> None:
     assert 1 <= process["allowed_processors"] <= len(os.sched_getaffinity(0))
     assert process["ran"] > 0 and process["waited"] >= 0
     assert process["ran"] + process["waited"] <= process["lasted"] + STALE
+    of_threads = tables.ask(connection, "select sum(processor_wait) / 1e9 from streams")
+    assert of_threads == [[pytest.approx(process["waited"])]]
     ours = "select path from files where path like '/proc/%' or path like '/sys/%'"
     assert tables.ask(connection, ours) == []
 

@@ -1,9 +1,9 @@
 -- title:  I/O waits for a processor that others have
 -- layer:  node
--- limit:  a process waited for a processor longer than it was outside of I/O calls, so it waited inside them. One of its threads makes its
---   calls. A twentieth of the run at least: something else always runs a little. More ranks than processors are another finding
--- says:   {who} on {host} waited {waited:seconds} of {ran:seconds} for a processor, though {may} run on {processors:count}: other programs had
---   them; of the I/O that is {seconds:seconds} at least
+-- limit:  the thread that makes a process's calls waited for a processor longer than it was outside of them, so it waited inside them.
+--   A twentieth of the run at least: something else always runs a little. More ranks than processors are another finding
+-- says:   {who} on {host} waited {waited:seconds} of {ran:seconds} for a processor{allowed}: other programs had
+--   that time; of the I/O that is {seconds:seconds} at least
 -- lost:   that part of the slowest process's I/O
 -- sure:   0.9
 -- fix:    look what else runs on the node (top), and leave it processors of its own. Nothing else of this run's I/O tells what it is on a free one
@@ -18,9 +18,10 @@ with each as (
 ),
 in_turn as (
 	select
-		k.chain, count(*) as n, sum(e.seconds) as seconds, sum(p.processor_wait) / 1e9 as waited, sum(p.stop - p.start) / 1e9 as ran,
+		k.chain, count(*) as n, sum(e.seconds) as seconds, sum(d.waited) / 1e9 as waited, sum(p.stop - p.start) / 1e9 as ran,
 		any_value(p.allowed_processors) as processors, any_value(n.host) as host
-	from each as e join chains() as k using (process) join processes as p using (process) join nodes as n using (node)
+	from each as e join chains() as k using (process) join account_delays() as d using (process) join processes as p using (process)
+		join nodes as n using (node)
 	group by k.chain
 ),
 slowest as (
@@ -32,11 +33,10 @@ select
 		when (select sum(i.n) from in_turn as i) = 1 then 'one process'
 		else format('the slowest of {} processes', (select sum(i.n) from in_turn as i))
 	end as who,
-	if(n > 1, 'they may', 'it may') as may,
+	if(processors = 1, ', and may run on one only', format(', though {} may run on {}', if(n > 1, 'they', 'it'), processors)) as allowed,
 	coalesce(nullif(host, 'unknown'), 'a node') as host,
 	waited,
 	ran,
-	processors::bigint as processors,
 	seconds,
 	seconds as lost,
 	true as in_turn,

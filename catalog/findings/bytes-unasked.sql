@@ -1,5 +1,5 @@
 -- title:  More bytes moved than the program asked for
--- layer:  hdf5
+-- layer:  hdf5, netcdf, pnetcdf, mpiio
 -- limit:  a library's reads or writes of a file moved twice the bytes that the program asked for in that direction, and a MiB more. At level
 --   `job`, which knows no files, of all files together
 -- says:   {path}: {asked:size} asked for, {moved:size} {what}, {times:times} as much; {seconds:seconds} of the slowest process went to bytes that
@@ -14,9 +14,9 @@ with known as (
 	select exists (from counters where file is not null) as files_known
 ),
 asked as (
-	select coalesce(file, -1) as file, direction(kind, op) as way, sum(bytes)::double as bytes
-	from own_counters()
-	where direction(kind, op) is not null and is_library(layer) and (file is not null or not (select files_known from known))
+	select coalesce(file, -1) as file, way, sum(bytes)::double as bytes
+	from (select *, unnest(directions(kind, op)) as way from own_counters() where is_library(layer))
+	where file is not null or not (select files_known from known)
 	group by all
 ),
 moved as (
@@ -29,6 +29,14 @@ cells as (
 	select coalesce(file, -1) as file, direction(kind, op) as way, process, sum(time) filter (cause = 'needless') / 1e9 as seconds
 	from account()
 	group by all
+),
+-- Collective writes that read first are a finding of their own.
+read_first as (
+	select c.file
+	from counters as c join account_collectives() as o on o.layer = c.enclosing_layer and o.op = c.enclosing
+	where is_system(c.layer) and o.kind = 'write' and c.kind in ('read', 'write')
+	group by c.file
+	having 2 * sum(c.calls) filter (c.kind = 'read') >= sum(c.calls) filter (c.kind = 'write')
 ),
 worst as (
 	select file, way, max(seconds) as seconds from cells group by all having max(seconds) > 0
@@ -68,4 +76,5 @@ select
 from asked as a join moved as m using (file, way) join worst as w using (file, way) left join places() as p on p.file = a.file
 	left join contiguous as c on c.file = a.file left join example as e on e.file = a.file and e.way = a.way
 where m.bytes > 2 * a.bytes and a.bytes > 0 and m.bytes - a.bytes > 1048576 and (p.file is not null or a.file = -1)
+	and not (a.way = 'write' and a.file in (select coalesce(file, -1) from read_first))
 group by p.place, a.way

@@ -11,14 +11,17 @@
 -- causes: exchange, waiting, library, requests, names
 -- seen:   Gao, Liao, Choudhary, Ross, Latham 2009 (PnetCDF's nonblocking calls); H5Dwrite_multi of HDF5 1.14
 with caller as (
-	select id as parent, layer from calls where layer in ('hdf5', 'netcdf', 'pnetcdf') and id in (select parent from collective_transfers())
+	select id as parent, layer, coalesce(own, id) as own
+	from calls
+	where layer in ('hdf5', 'netcdf', 'pnetcdf') and id in (select parent from collective_transfers())
 ),
 metadata as (
 	select call as parent from args where name = 'mem_type' and value <> 3
 ),
 after as (
 	select
-		t.*, coalesce(c.layer, 'mpiio') as caller,
+		-- HDF5 may make one for each chunk of a call.
+		t.*, if(c.layer = 'hdf5' and count(*) over (partition by c.own) > 1, 'chunks', coalesce(c.layer, 'mpiio')) as caller,
 		t.first_enter - lag(t.last_leave) over (partition by handle, opened, file, kind order by ordinal)
 			< median(t.last_leave - t.first_enter) over (partition by handle, opened, file, kind) as close
 	from collective_transfers() as t left join caller as c using (parent)
@@ -57,6 +60,7 @@ select
 	case a.caller
 		when 'pnetcdf' then 'post them (ncmpi_i' || if(a.kind = 'read', 'get', 'put') || '_…) and complete all by one ncmpi_wait_all'
 		when 'netcdf' then 'PnetCDF''s nonblocking calls; or one variable with one more dimension'
+		when 'chunks' then 'larger chunks (H5Pset_chunk), or all of a call at once (H5Pset_dxpl_mpio_chunk_opt with H5FD_MPIO_CHUNK_ONE_IO)'
 		when 'hdf5' then '[hdf5 1.14: H5D' || a.kind || '_multi for datasets of the same moment; or ]one dataset with one more dimension'
 		else 'one call by a view and a datatype that cover all of them (MPI_Type_create_struct)'
 	end as fix,

@@ -2,7 +2,7 @@
 -- layer:  posix
 -- limit:  a consumer waits for three quarters of its workers' time, and they are in I/O for as much of theirs. Half of the processors' time is
 --   free. Waiting for a processor is left out. Who makes no call and uses no processor counts as waiting: poll() and locks are not seen
--- says:   process {consumer} waited {waited:seconds} of {period:seconds} for {workers:count} workers that were in I/O for {busy:percent} of their time
+-- says:   process {consumer} waited {waited:seconds} of {period:seconds} for {who} in I/O for {busy:percent} of {their} time
 -- lost:   half of what the consumer waited, at most half of the slowest worker's I/O: what twice as many workers win
 -- sure:   0.4
 -- fix:    {want:count} workers, where the store serves them side by side[python: : num_workers= of a DataLoader, processes= of a Pool,
@@ -32,7 +32,8 @@ example as (
 	group by s.consumer
 )
 select
-	s.consumer, s.workers, 2 * s.workers as want, s.period / 1e9 as period, s.waited / 1e9 as waited, s.busy,
+	s.consumer, if(s.workers = 1, 'one worker that was', format('{} workers that were', s.workers)) as who,
+	if(s.workers = 1, 'its', 'their') as their, 2 * s.workers as want, s.period / 1e9 as period, s.waited / 1e9 as waited, s.busy,
 	e.calls, least(s.waited, s.slowest) / 2e9 as lost
 from suspect as s left join example as e using (consumer)
 where s.busy >= 0.75 and s.waited >= 0.75 * s.period and coalesce(s.free, true)

@@ -1,8 +1,8 @@
 -- title:  Hints that were asked for and are not in force
 -- layer:  mpiio
 -- limit:  any: a hint that does nothing is a mistake, or meant for another library
--- says:   {path}: {what}
--- lost:   not known: a danger
+-- says:   {path}: {what}[; MPI-IO's calls there took the slowest rank {seconds:seconds}]
+-- lost:   not known: a danger, at most what the calls took
 -- sure:   0.9
 -- fix:    {fix}
 -- ompio:  --mca io {romio}
@@ -29,17 +29,29 @@ judged as (
 	from asked as a join objects as o on o.object = a.object and o.class = 'mpi_file'
 	left join held as h on h.process = a.process and h.object = a.object and h.key = a.key
 	where a.key not like 'nc_%' and a.key not like 'pnetcdf_%' and a.key not like 'tuned %'
+),
+of_file as (
+	select file, string_agg(distinct what, '; ' order by what) as what, bool_or(ompio) as ompio, list(distinct opened)[:2] as calls
+	from judged
+	where what is not null
+	group by file
+),
+spent as (
+	select o.what, c.process, sum(c.time) / 1e9 as seconds
+	from of_file as o join counters as c using (file)
+	where c.layer = 'mpiio'
+	group by o.what, c.process
 )
 select
-	coalesce(f.path, 'a file') as path,
-	string_agg(distinct j.what, '; ') as what,
+	if(count(*) = 1, coalesce(any_value(f.path), 'a file'), format('{} files, as {}', count(*), min(f.path))) as path,
+	o.what,
+	(select max(s.seconds) from spent as s where s.what = o.what) as seconds,
 	if(
-		bool_or(j.ompio), 'use ROMIO (--mca io ' || romio_component() || ') for its hints, or OMPIO''s own parameters',
+		bool_or(o.ompio), 'use ROMIO (--mca io ' || romio_component() || ') for its hints, or OMPIO''s own parameters',
 		'look for the key in the manual of this MPI'
 	) as fix,
 	romio_component() as romio,
-	list(distinct j.opened)[:2] as calls,
+	flatten(list(o.calls))[:2] as calls,
 	null::double as lost
-from judged as j left join files as f using (file)
-where j.what is not null
-group by f.path
+from of_file as o left join files as f using (file)
+group by o.what

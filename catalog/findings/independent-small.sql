@@ -8,7 +8,8 @@
 --   what the rate of one process allows. The interval is that of the rates
 -- sure:   0.7
 -- fix:    larger pieces, gathered in memory. Or one collective call for all of a step: [mpiio: MPI_File_{what}_all][hdf5:
---   H5Pset_dxpl_mpio collective][netcdf: nc_var_par_access NC_COLLECTIVE][pnetcdf: the _all calls]{stripes}
+--   H5Pset_dxpl_mpio collective][netcdf: nc_var_par_access NC_COLLECTIVE][pnetcdf: the _all calls]{stripes}[hdf5: . Where transfers are
+--   collective already, H5Pget_mpio_no_collective_cause says why HDF5 breaks them up]
 -- needs:  counters
 -- causes: requests, contention, locks, needless, library, unexplained, transfer
 -- seen:   Thakur, Gropp, Lusk 1999; Bez et al. 2023 (AIIO): openPMD, 1,023 s independent, 741 s collective

@@ -14,13 +14,20 @@
 -- needs:  counters
 -- causes: needless, requests, contention, unexplained, transfer
 -- seen:   Thakur, Gropp, Lusk 1999; E3SM-Project/scorpio#79
-with rank as (
+with forced as (
+	-- Ranks with stretches of their own leave no holes: collective-forced says who does.
+	select collective from collective_transfers() where two_phase and not interleaved and movers < asking
+),
+together as (
+	select distinct collective from transfers() where kind = 'write' and other > 0 and collective not in (from forced)
+),
+rank as (
 	select
 		file, collective is not null as together, process, count(*) as n, sum(size)::hugeint as asked, sum(other)::hugeint as reads,
 		sum(other_moved)::hugeint as read, sum(moved)::hugeint as written, sum(io) / 1e9 as io, sum(locking) / 1e9 as locking,
 		if(count(pieces) = count(*), sum(pieces), count(*)) as pieces, count(pieces) = count(*) as known, max_by(id, io + locking, 2) as calls
 	from transfers()
-	where kind = 'write' and other > 0
+	where kind = 'write' and if(collective is null, other > 0, collective in (from together))
 	group by file, together, process
 ),
 cost as (

@@ -32,12 +32,21 @@ position as (
 		) as position
 	from opened as o left join forked as f using (object)
 ),
+-- Who asks where it stands moves nothing.
+tell as (
+	select call as id
+	from args
+	where name in ('distance', 'whence') and call in (select id from calls where layer = 'posix' and op = 'lseek')
+	group by call
+	having max(value) filter (name = 'whence') = 1 and coalesce(max(value) filter (name = 'distance'), 0) = 0
+),
 moving as (
 	select
 		o.file, o.position, c.id, c.process, c.stream, c.start, c.duration, c.kind = 'seek' as seeks
 	from calls as c join position as o using (object)
 	where exists (from counters where layer = 'posix' and op = 'lseek' and is_outermost(enclosing_layer, enclosing))
 		and c.layer = 'posix' and c.error = 0 and c.op in ('lseek', 'read', 'write', 'readv', 'writev') and is_outermost_call(depth, parent)
+		and c.id not in (from tell)
 ),
 several as (
 	select file, position from moving where seeks group by file, position having count(distinct stream) > 1

@@ -10,7 +10,7 @@
 -- fix:    one view and explicit offsets (MPI_File_write_at_all), or a datatype that covers several accesses[hdf5|netcdf: . HDF5 and
 --   netCDF-4 set it twice for each collective transfer: fewer and larger transfers, and no fill values]
 -- needs:  counters
--- causes: names, exchange, waiting
+-- causes: exchange, waiting, library
 -- seen:   Thakur, Gropp, Lusk 1999
 with own as (
 	select file, process, sum(calls - errors) as n, sum(time) / 1e9 as seconds

@@ -161,11 +161,18 @@ def test_where_a_knob_is_romios_there_is_one_of_ompio() -> None:
             assert "--mca " in rule.ompio, path.stem
 
 
-@pytest.mark.parametrize(("second", "said"), [(3, True), (4, False)])
+SEEK_SET, SEEK_CUR = 0, 1
+
+
+@pytest.mark.parametrize(
+    ("second", "whence", "said"),
+    [(3, SEEK_SET, True), (4, SEEK_SET, False), (3, SEEK_CUR, False)],
+)
 def test_descriptors_whose_open_was_not_seen_are_told_apart_by_number(
-    tmp_path: Path, second: int, said: bool
+    tmp_path: Path, second: int, whence: int, said: bool
 ) -> None:
-    """Two threads of a process that was attached seek and read, by one descriptor or each by its own."""
+    """Two threads of a process that was attached seek and read, by one descriptor or each by its own; or they only ask
+    where it stands, as Arrow does before each write."""
     numbers = sorted({3, second})
     objects = [
         {"object": n, "process": 0, "number": n, "class": "descriptor", "file": 0, "descriptor": n, "inherited": True}
@@ -185,6 +192,11 @@ def test_descriptors_whose_open_was_not_seen_are_told_apart_by_number(
         files=[{"file": 0, "path": "/d/f", "kind": "regular"}],
         objects=objects,
         calls=calls,
+        args=[
+            {"call": one["id"], "name": "whence", "value": whence}
+            for one in calls
+            if one["op"] == "lseek"
+        ],
         counters=counters_of(calls),
     )
     assert bool(ask(findings.Questions(fathom.open(run)), "shared-position")) == said

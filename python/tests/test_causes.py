@@ -48,7 +48,7 @@ def made(tmp_path: Path, counters: list[dict[str, Any]], ranks: int = 1, **table
         nodes=[{"node": 0, "host": "here"}],
         processes=processes,
         files=tables.pop("files", FILES),
-        ops=OPS,
+        ops=tables.pop("ops", OPS),
         counters=counters,
         **tables,
     )
@@ -93,6 +93,44 @@ def test_what_nobody_asked_for_is_needless(tmp_path: Path) -> None:
     assert sum(found.values()) == pytest.approx(70)
     assert found["library"] == pytest.approx(6)
     assert found["needless"] > 10 * found["transfer"] > 0
+
+
+@pytest.mark.parametrize("way", ["read", "write"])
+def test_what_a_wait_completes_was_asked_for(tmp_path: Path, way: str) -> None:
+    """Posts move nothing; the wait has their bytes, and does not say which way they went."""
+    wait = ("pnetcdf", "ncmpi_wait_all")
+    run = made(
+        tmp_path,
+        [
+            row("pnetcdf", "ncmpi_iput_vara", "post", 1),
+            row(*wait, "wait", 70, bytes=64 << 20),
+            row("posix", f"p{way}", way, 64, inside=wait, bytes=64 << 20),
+            row("pnetcdf", f"ncmpi_{way}", way, 1, bytes=2 << 20),
+        ],
+    )
+    found = causes(run)
+    assert "needless" not in found
+    assert found["transfer"] > 0
+    rule = next(path for path in catalog() if path.stem == "bytes-unasked")
+    assert run.sql(read(rule).sql).num_rows == 0
+
+
+def test_what_sets_how_a_file_is_looked_at_is_no_name(tmp_path: Path) -> None:
+    """Ranks tell each other of their views; only opens, closes and removals are about names."""
+    ops = [
+        {"layer": "mpiio", "op": "MPI_File_set_view", "kind": "meta", "collective": True},
+        {"layer": "mpiio", "op": "MPI_File_get_size", "kind": "meta"},
+    ]
+    run = made(
+        tmp_path,
+        [
+            row("mpiio", "MPI_File_set_view", "meta", 30),
+            row("mpiio", "MPI_File_get_size", "meta", 3),
+            row("mpiio", "MPI_File_delete", "meta", 5),
+        ],
+        ops=OPS + ops,
+    )
+    assert causes(run) == {"exchange": 30, "library": 3, "names": 5}
 
 
 def test_others_wait_for_the_storage_of_the_slowest(tmp_path: Path) -> None:
@@ -294,6 +332,17 @@ def test_io_that_waits_for_a_processor(
     left = 1 - inside / 60
     wanted = {"processor": inside, "sync": 45 * left, "names": 15 * left}
     assert cells == pytest.approx({cause: ms for cause, ms in wanted.items() if ms})
+
+
+def test_what_other_threads_wait_for_a_processor_is_not_the_io_s(tmp_path: Path) -> None:
+    """A helper of the MPI library waits for the whole run, behind ranks that spin."""
+    process = {"start": 0, "stop": 100 * MS, "processor_time": 95 * MS, "processor_wait": 97 * MS}
+    streams = [
+        {"process": 0, "stream": 0, "events": 1000, "processor_wait": 2 * MS},
+        {"process": 0, "stream": 1, "events": 5, "processor_wait": 95 * MS},
+    ]
+    counters = [row("posix", "fsync", "sync", 60)]
+    assert causes(made(tmp_path, counters, processes=[process], streams=streams)) == {"sync": 60}
 
 
 def test_the_kernel_splits_what_it_told_of(tmp_path: Path) -> None:

@@ -37,19 +37,24 @@ BY_OP = """select op, count(*) as n, sum(duration) / 1e9 as seconds, seconds as 
 from calls group by op"""
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    """A run of two functions: 2 s in pwrite, 1 s in write."""
+def written(folder: Path, sites: list[dict[str, object]], calls: list[dict[str, object]]) -> Path:
     return write_run(
-        tmp_path / "some.fathom",
-        runs=[{"name": "some", "duration": 10 * SECOND, "events": 3, "processes": 1}],
+        folder / "some.fathom",
+        runs=[{"name": "some", "duration": 10 * SECOND, "events": len(calls), "processes": 1}],
         nodes=[{"node": 0}],
         processes=[{"process": 0, "pid": 1, "ended": "clean"}],
         files=[{"file": 0, "path": "/data/f", "kind": "regular"}],
-        sites=[{"site": 0, "module": "/bin/p", "function": "save", "source": "p.c", "line": 7}],
-        calls=CALLS,
-        counters=counters_of(CALLS),
+        sites=sites,
+        calls=calls,
+        counters=counters_of(calls),
     )
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A run of two functions: 2 s in pwrite, 1 s in write."""
+    sites = [{"site": 0, "module": "/bin/p", "function": "save", "source": "p.c", "line": 7}]
+    return written(tmp_path, sites, CALLS)
 
 
 def finding(folder: Path, name: str, sql: str = BY_OP, header: str = HEADER) -> Path:
@@ -72,6 +77,34 @@ def test_the_most_seconds_come_first_with_their_lines(path: Path, tmp_path: Path
         "write took 1 s in 1 call",
     ]
     assert all(one.lines == ["p.c:7 save"] for one in ranked)
+
+
+@pytest.mark.parametrize("callers", [2, 3])
+def test_of_a_helper_who_called_it_is_said(tmp_path: Path, callers: int) -> None:
+    """All I/O is made in one line, which several functions reach: those are to be changed."""
+    site = {
+        "module": "/bin/p",
+        "function": "save",
+        "source": "p.c",
+        "line": 7,
+        "caller_source": "p.c",
+    }
+    sites = [
+        site | {"site": n, "caller_function": f"step{n}", "caller_line": 20 + n}
+        for n in range(callers)
+    ]
+    calls = [call | {"site": n % callers} for n, call in enumerate(CALLS)]
+    rule = finding(tmp_path / "rules", "some")
+    found = findings.find(fathom.open(written(tmp_path, sites, calls)), [rule])
+    lines = [line for one in found.conclusions for line in one.lines]
+    helper = [f"p.c:7 save, called from p.c:{20 + n} step{n}" for n in range(callers)]
+    assert sorted(set(lines)) == (helper if callers == 3 else ["p.c:7 save"])
+
+
+def test_a_finding_names_the_layers_that_the_run_has(path: Path, tmp_path: Path) -> None:
+    header = HEADER.replace("layer:  posix", "layer:  hdf5, posix, mpiio")
+    found = findings.find(fathom.open(path), [finding(tmp_path / "rules", "some", header=header)])
+    assert {one.rule.layer for one in found.conclusions} == {"posix"}
 
 
 def test_dangers_come_last_and_a_column_says_how_sure(path: Path, tmp_path: Path) -> None:

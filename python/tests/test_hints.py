@@ -2,6 +2,8 @@
 
 import random
 from itertools import pairwise, product
+from types import SimpleNamespace
+from typing import Any
 
 import decompositions
 import numpy as np
@@ -12,7 +14,8 @@ from fathom.analysis.distribution.boxes import Boxes
 from fathom.codegen.generate.analysis.pieces import pieces_of
 from fathom.codegen.generate.build import read
 from fathom.codegen.hints.decomposition import Inexpressible, statements, unrolled
-from fathom.codegen.hints.run import title_of
+from fathom.codegen.hints.origin import Hints
+from fathom.codegen.hints.run import Observed, title_of
 
 RANKS = 16
 #: Kinds of dimensions that hints can say whatever the others are.
@@ -123,3 +126,16 @@ def test_what_several_ranks_wrote_is_not_said() -> None:
 )
 def test_functions_are_called_by_what_files_have_in_common(files: str, title: str) -> None:
     assert title_of(files) == title
+
+
+@pytest.mark.parametrize(
+    ("writes", "words"),
+    [(6.0, "6 raw writes of 1 file were"), (2.6, "3 raw writes of 1 file on average were")],
+)
+def test_calls_that_were_seen_are_whole(writes: float, words: str) -> None:
+    """Files of the same use may have had other numbers of them."""
+    sketch: Any = SimpleNamespace(left_out=[])
+    spec: Any = SimpleNamespace(processes=[4], library="hdf5")
+    plan: Any = SimpleNamespace(reading=False, point=SimpleNamespace(kind="write"), raw={4: 1})
+    (line,) = Hints(sketch, Observed(1, 0.0, writes)).compared(spec, [plan])
+    assert words in line

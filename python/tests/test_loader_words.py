@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import fathom
 import pytest
 from fathom.__main__ import main
 from schema import write_run
@@ -11,7 +12,11 @@ SECOND = 10**9
 
 
 def written(
-    tmp_path: Path, consumer: dict[str, Any], worker: dict[str, Any], seconds: dict[str, float]
+    tmp_path: Path,
+    consumer: dict[str, Any],
+    worker: dict[str, Any],
+    seconds: dict[str, float],
+    workers: tuple[int, ...] = (1, 2),
 ) -> Path:
     """A consumer and two workers, ten seconds long. `seconds`: of each worker's reads of files (`io`), and of reads of
     their pipe by the consumer's main thread and by another (`main`, `thread`)."""
@@ -22,7 +27,6 @@ def written(
             "thread_class": "main", "time": int(time * SECOND), **more,
         }  # fmt: skip
 
-    workers = (1, 2)
     return write_run(
         tmp_path / "fed.fathom",
         runs=[{"name": "fed", "duration": 10 * SECOND}],
@@ -76,3 +80,9 @@ def test_a_sentence(
     run = written(tmp_path, consumer, worker, seconds)
     assert main(["show", str(run), "--by", "loader"]) == 0
     assert says in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_program_that_answers_once_is_no_worker(tmp_path: Path) -> None:
+    """As git waits for the name of a pack."""
+    run = written(tmp_path, used(1), used(1), {"io": 8, "main": 9}, workers=(1,))
+    assert fathom.open(run).sql("from loader_workers()").num_rows == 0

@@ -28,6 +28,7 @@ FIGURES = {
     "holder": "MPI_File_write",
     "sieving": "disable",
     "is_sieved": 0,
+    "unforced": "false",
     "romio": "romio321",
 }
 LAYERS = {knob.layer.name for knob in catalog().values()}

@@ -7,6 +7,7 @@ from typing import Any
 
 import fathom
 import pytest
+from ask_finding import ask
 from fathom.analysis import findings
 from fathom.catalog.layers import catalog_path
 from schema import counters_of, write_run
@@ -21,6 +22,7 @@ HEADER = """\
 -- fix:    nothing
 -- seen:   here
 """
+MS = 10**6
 RANKS = 4
 STRETCH = 1000  # bytes that a rank's view covers of every RANKS * STRETCH
 
@@ -196,6 +198,48 @@ def test_a_stall_joins_no_collective_calls(
     assert bool(findings.Questions(fathom.open(run)).rows(rule)) == is_said
 
 
+@pytest.mark.parametrize(("transfers", "advice"), [(1, "larger chunks"), (6, "one more dimension")])
+def test_calls_that_hdf5_makes_for_each_chunk_are_not_the_programs(
+    tmp_path: Path, transfers: int, advice: str
+) -> None:
+    """Six collective writes one after another, below one H5Dwrite of each rank or below one each."""
+    piece = 5 * STRETCH
+    parts = [Part(r * piece, piece, False, [(r * piece, piece, 10**5)]) for r in range(RANKS)]
+    calls: list[dict[str, Any]] = [
+        {"id": 10**6 + 10 * rank + n, "process": rank, "layer": "hdf5", "op": "H5Dwrite"}
+        | {"kind": "write", "file": 0, "start": 0, "bytes": 0, "duration": 6 * MS // transfers}
+        for rank in range(RANKS)
+        for n in range(transfers)
+    ]
+    collectives = []
+    for n in range(6):
+        for call in calls_of(parts, n, n * MS):
+            if call["layer"] == "mpiio":
+                own = 10**6 + 10 * call["rank"] + n * transfers // 6
+                driver = call["id"] + 50
+                more = {"layer": "hdf5", "op": "H5FD_write", "kind": "meta", "depth": 1, "own": own}
+                calls.append(call | more | {"id": driver, "parent": own, "collective": None})
+                call |= {"duration": MS, "parent": driver, "own": own, "depth": 2}
+            calls.append(call)
+        collectives.append(
+            {"collective": n, "layer": "mpiio", "op": "MPI_File_write_all", "file": 0}
+            | {"group_hash": 7, "ordinal": n, "first_enter": n * MS, "last_enter": n * MS}
+            | {"first_leave": (n + 1) * MS, "last_leave": (n + 1) * MS}
+        )
+    run = write_run(
+        tmp_path / "some.fathom",
+        runs=[{"name": "some", "duration": 100 * MS, "nodes": 1}],
+        processes=[{"process": rank, "rank": rank} for rank in range(RANKS)],
+        files=[{"file": 0, "path": "/data/f", "kind": "regular"}],
+        ops=[{"layer": "mpiio", "op": "MPI_File_write_all", "kind": "write", "collective": True}],
+        collectives=collectives,
+        calls=calls,
+        counters=counters_of(calls),
+    )
+    (row,) = ask(findings.Questions(fathom.open(run)), "collectives-in-a-row")
+    assert advice in row["fix"]
+
+
 @pytest.mark.parametrize(("name", "op"), [("read-modify-write", "write"), ("sieving", "read")])
 @pytest.mark.parametrize(("piece", "is_said"), [(128 << 10, True), (400, False)])
 def test_many_small_pieces_are_not_advised_where_no_request_was_measured(
@@ -272,4 +316,63 @@ def test_raw_data_and_metadata_of_hdf5_are_told_apart(tmp_path: Path) -> None:
         ("H5Dwrite", True): (3, 3, 300, 15),
         ("H5Dwrite", False): (1, 1, 100, 5),
         ("H5Fclose", False): (1, 1, 100, 5),
+    }
+
+
+@pytest.mark.parametrize(("io", "is_said"), [(2, True), (5, False)])
+def test_ranks_that_write_their_own_need_no_collective_calls(
+    tmp_path: Path, io: int, is_said: bool
+) -> None:
+    """10 collective writes of 10 ms each, in which both ranks write a stretch of their own."""
+    calls: list[dict[str, Any]] = []
+    for n, rank in ((n, rank) for n in range(10) for rank in range(2)):
+        one = {"process": rank, "file": 0, "kind": "write", "start": n * 10 * MS, "state": "done"}
+        place = {"file_offset": (rank * 10 + n) << 20, "size": 1 << 20, "bytes": 1 << 20}
+        above = {"layer": "mpiio", "op": "MPI_File_write_at_all", "duration": 10 * MS}
+        calls.append({**one, **place, **above, "id": len(calls) + 1, "collective": n})
+        below = {"layer": "posix", "op": "pwrite", "duration": io * MS, "parent": len(calls)}
+        calls.append({**one, **place, **below, "id": len(calls) + 1, "depth": 1})
+    run = write_run(
+        tmp_path / "some.fathom",
+        runs=[{"name": "some", "duration": 100 * MS, "processes": 2, "nodes": 1}],
+        processes=[{"process": rank, "rank": rank, "stop": 100 * MS} for rank in range(2)],
+        files=[{"file": 0, "path": "/data/f", "kind": "regular"}],
+        collectives=[
+            {"collective": n, "layer": "mpiio", "op": "MPI_File_write_at_all", "file": 0}
+            | {"first_enter": n * 10 * MS, "last_enter": n * 10 * MS}
+            | {"first_leave": (n + 1) * 10 * MS, "last_leave": (n + 1) * 10 * MS}
+            for n in range(10)
+        ],
+        ops=[
+            {"layer": "mpiio", "op": "MPI_File_write_at_all", "kind": "write", "collective": True}
+        ],
+        calls=calls,
+        counters=counters_of(calls),
+    )
+    found = ask(findings.Questions(fathom.open(run)), "collective-forced")
+    assert [round(row["lost"], 6) for row in found] == ([0.08] if is_said else [])
+
+
+def test_hints_that_files_have_in_common_are_lost_once(tmp_path: Path) -> None:
+    """Three files with one hint, of which MPI-IO's calls took 5 ms each; another with another."""
+    key = ["foo", "foo", "foo", "bar"]
+    run = write_run(
+        tmp_path / "some.fathom",
+        runs=[{"name": "some", "duration": 100 * MS}],
+        files=[{"file": n, "path": f"/data/{n}", "kind": "regular"} for n in range(4)],
+        objects=[{"object": n, "file": n, "class": "mpi_file"} for n in range(4)],
+        hints_in_force=[
+            {"object": n, "file": n, "source": "asked", "key": key[n], "value": "1"}
+            for n in range(4)
+        ],
+        counters=[
+            {"layer": "mpiio", "op": "MPI_File_open", "kind": "open", "file": n, "calls": 1}
+            | {"time": 5 * MS, "thread_class": "main"}
+            for n in range(4)
+        ],
+    )
+    rows = ask(findings.Questions(fathom.open(run)), "hints-lost")
+    assert {(row["path"], row["what"], row["seconds"]) for row in rows} == {
+        ("3 files, as /data/0", "foo=1 is not known to the MPI library", 0.015),
+        ("/data/3", "bar=1 is not known to the MPI library", 0.005),
     }

@@ -1,5 +1,6 @@
 """The tables of `fathom show` against numbers worked out by hand, and by brute force."""
 
+import json
 import random
 from pathlib import Path
 from typing import Any
@@ -226,6 +227,66 @@ def test_system_calls_are_found_below_the_variables_they_serve(tmp_path: Path) -
     assert (hdf5["reads"], hdf5["writes"], hdf5["processes"]) == (1, 1, 2)
     assert [hdf5[key] for key in below] == [4, 532, 522]
     assert hdf5["seconds"] == pytest.approx(85 * NS)
+
+
+def test_files_come_before_what_libraries_talk_by(tmp_path: Path) -> None:
+    names = ["socket:[7]", "/f", "anon_inode:[eventpoll]"]
+    run = fathom.open(
+        write_run(
+            tmp_path / "r.fathom",
+            runs=[{}],
+            files=[
+                {"file": n, "path": path, "kind": "socket" if "socket" in path else None}
+                for n, path in enumerate(names)
+            ],
+            counters=[
+                {"file": n, "layer": "posix", "op": "read", "kind": "read", "calls": 1}
+                | {"time": 100 - n, "thread_class": "main"}
+                for n in range(len(names))
+            ],
+        )
+    )
+    assert summary.files(run)["path"].to_pylist() == ["/f", "socket:[7]", "anon_inode:[eventpoll]"]
+
+
+def test_the_cost_has_the_time_around_the_program(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A program of 10 ms, for which `fathom run` took 50."""
+    run = write_run(
+        tmp_path / "r.fathom",
+        runs=[{"name": "r", "started": 10**9, "duration": 10**7}],
+        processes=[{"process": 0, "stop": 10**7}],
+    )
+    said = json.loads((run / "run.json").read_text())
+    said |= {"start_ns": 10**9 - 3 * 10**7, "end_ns": 10**9 + 2 * 10**7}
+    (run / "run.json").write_text(json.dumps(said))
+    assert main(["show", str(run), "--all"]) == 0
+    assert "; 40 ms at most before the program and after it" in capsys.readouterr().out
+
+
+def test_what_was_posted_of_a_variable_moved_when_it_was_waited_for(tmp_path: Path) -> None:
+    """Two posts, of which one was cancelled; the wait is of no variable."""
+    post = {"layer": "pnetcdf", "op": "ncmpi_iput_vara", "kind": "post", "object": 1, "size": 64}
+    run = fathom.open(
+        write_run(
+            tmp_path / "r.fathom",
+            runs=[{}],
+            files=[{"file": 7, "path": "/f.nc"}],
+            objects=[{"object": 1, "file": 7, "class": "pnetcdf_variable", "name": "t"}],
+            calls=[
+                {"id": 1, **post},
+                {"id": 2, **post},
+                {"id": 3, "layer": "pnetcdf", "op": "ncmpi_wait_all", "kind": "wait", "bytes": 64},
+            ],
+            links=[
+                {"from_call": 3, "to_call": 1, "kind": "completes", "bytes": 64},
+                {"from_call": 3, "to_call": 2, "kind": "completes", "bytes": 0},
+            ],
+        )
+    )
+    (row,) = summary.variables(run).to_pylist()
+    assert (row["writes"], row["bytes_written"], row["reads"], row["bytes_read"]) == (2, 64, 0, 0)
 
 
 def test_raw_data_is_told_from_metadata_by_the_call_of_the_file_driver(tmp_path: Path) -> None:

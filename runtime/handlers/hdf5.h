@@ -24,6 +24,8 @@ void hdf5_events_closed(struct call *c, int64_t result, int64_t events);
 int64_t hdf5_turn(uint32_t wrapper, int64_t id);
 void hdf5_file_opened(struct call *c, int64_t result, const char *name, int64_t access);
 void hdf5_file_reopened(struct call *c, int64_t result, int64_t file);
+/* A program opened a file by a file driver of HDF5, which gives it an address. */
+void hdf5_driver_opened(struct call *c, const void *file, const char *name);
 /* A group, dataset or named datatype was opened or made, from `where`, by `name` or, if NULL, otherwise. */
 void hdf5_object_opened(struct call *c, int64_t result, int64_t where, const char *name);
 void hdf5_dataset_created(struct call *c, int64_t result, int64_t where, const char *name,

@@ -120,6 +120,19 @@ void hdf5_file_opened(struct call *c, int64_t result, const char *name, int64_t 
 		hdf5_file_hints(c, hdf5_library(c->wrapper), result, access, f->parallel);
 }
 
+void hdf5_driver_opened(struct call *c, const void *file, const char *name)
+{
+	KEEP_ERRNO;
+	char path[NAME];
+
+	if (!file || !name) {
+		opened_nothing(c, name);
+		return;
+	}
+	path_absolute(path, sizeof(path), AT_FDCWD, name);
+	hdf5_remember(c->wrapper, (intptr_t)file, define_file(c, path));
+}
+
 void hdf5_file_reopened(struct call *c, int64_t result, int64_t file)
 {
 	const uint64_t value = hdf5_value(c->wrapper, file);

@@ -86,7 +86,7 @@ pub const PROCESSES: [Column; 30] = [
 ];
 
 #[rustfmt::skip]
-pub const STREAMS: [Column; 11] = [
+pub const STREAMS: [Column; 12] = [
 	Column::must("stream", U32),
 	Column::must("id", U64),
 	Column::must("process", U32),
@@ -98,6 +98,7 @@ pub const STREAMS: [Column; 11] = [
 	Column::must("chunks_missing", U32),
 	Column::must("complete", Bool),
 	Column::must("path", Text),
+	Column::may("processor_wait", I64),
 ];
 
 #[rustfmt::skip]

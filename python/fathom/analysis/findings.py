@@ -85,7 +85,9 @@ class Finding:
     between: tuple[float, float] | None  # the least and the most that these seconds may be
     sure: float
     calls: list[int]  # `calls.id` of examples
-    lines: list[str]  # `file:line function` that those were made from
+    lines: list[
+        str
+    ]  # `file:line function` that those were made from; of a helper also who called it
 
 
 @dataclass(frozen=True)
@@ -243,10 +245,13 @@ class Questions:
         return Program(words, lowest_versions(name for name in libraries if name))
 
     def fitted(self, rule: Rule) -> Rule:
-        """The rule with the knob of this run's MPI-IO, and advice about what the program uses, in its language."""
+        """The rule with the layers that this run has, the knob of its MPI-IO, and advice about what the program uses,
+        in its language."""
         knob = rule.ompio if rule.ompio and self.is_ompio else rule.knob
+        named = [name for name in rule.layer.split(", ") if f"{name} below" in self.used]
         return replace(
             rule,
+            layer=", ".join(named) or rule.layer,
             knob=fitting(knob, self.used),
             fix=advice(rule.fix, self.used, self.language),
         )
@@ -349,6 +354,24 @@ def _place(row: dict[str, Any]) -> str:
     return where if is_nameless(row["function"]) else f"{where} {row['function']}"
 
 
+def _caller(row: dict[str, Any]) -> str:
+    """Of a helper's line who called it, else nothing."""
+    if row["caller_line"] is None:
+        return ""
+    of_it = {name: row[f"caller_{name}"] for name in ("function", "source", "line")}
+    return f", called from {_place(of_it)}"
+
+
+def _helpers(run: Run) -> frozenset[tuple[str, str]]:
+    """Functions of the program's, with their sources, that three or more of its lines call to do I/O."""
+    rows = run.sql(
+        "select function, source from sites"
+        " where caller_line is not null and function is not null and source is not null"
+        " group by all having count(distinct (caller_source, caller_line)) >= 3"
+    )
+    return frozenset((row["function"], row["source"]) for row in rows.to_pylist())
+
+
 Around = dict[int, dict[str, Any]]
 
 
@@ -379,13 +402,16 @@ def _lines(run: Run, examples: set[int], around: Around) -> dict[int, str]:
         known=[row["site"] for row in around.values()],
     )
     sites = {row["site"]: row for row in known.to_pylist()}
+    helpers = _helpers(run) if examples else frozenset()
     lines: dict[int, str] = {}
     for example in examples:
         at = around.get(example)
         while at and at["site"] not in sites:
             at = around.get(at["parent"])
         if at:
-            lines[example] = _place(sites[at["site"]])
+            site = sites[at["site"]]
+            is_helper = (site["function"], site["source"]) in helpers
+            lines[example] = _place(site) + (_caller(site) if is_helper else "")
     return lines
 
 

@@ -171,7 +171,7 @@ def spread(source: Source) -> pa.Table:
 
 
 def files(source: Source) -> pa.Table:
-    """One row per file, the most time first.
+    """One row per file, the most time first; sockets and pipes come last.
 
     Columns: file; path; kind; processes; calls (of all layers); opens; bytes_read, bytes_written (of
     the lowest layer that moved any); seconds (of outermost calls); server (whose own file it is, where none but servers

@@ -100,12 +100,23 @@ def _cost(page: Page) -> str:
     (own,) = page.rows("tracing")
     rows = f"{numbers.seconds(own['seconds'])} in {numbers.things(own['calls'], 'row')} of Fathom's own work"
     if page.per_call is None:
-        return f"{rows}; what each call adds could not be measured here"
+        return f"{rows}; what each call adds could not be measured here{_around(page)}"
     calls = page.runs["events"] + page.runs["counted"]
     total = own["seconds"] + calls * page.per_call
     return (
         f"{numbers.seconds(total)} summed over processes: {rows}, and {calls:,} calls at "
-        f"{numbers.seconds(page.per_call)}, as measured on this machine"
+        f"{numbers.seconds(page.per_call)}, as measured on this machine{_around(page)}"
+    )
+
+
+def _around(page: Page) -> str:
+    """What `fathom run` took before its first process was recorded and after the last: a launcher's time is in it."""
+    started, ended_ = page.manifest.get("start_ns"), page.manifest.get("end_ns")
+    if not started or not ended_ or not page.runs["started"]:
+        return ""
+    seconds = (ended_ - started - page.runs["duration"]) / 1e9
+    return (
+        f"; {numbers.seconds(seconds)} at most before the program and after it, with the launcher's"
     )
 
 

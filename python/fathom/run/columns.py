@@ -261,6 +261,9 @@ LATER: dict[str, dict[str, str]] = {
         "signal": "uinteger",
         "libraries": "varchar",
     },
+    "streams": {
+        "processor_wait": "bigint",
+    },
     "files": {
         "runtime": "boolean",
     },

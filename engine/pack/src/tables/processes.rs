@@ -82,6 +82,7 @@ impl Tables<'_> {
 			let inside = state.survey.interrupted.iter().find(|(key, _)| key.0 as usize == i)?.1;
 			Some(u64::from(state.streams[inside.stream as usize]) << 40 | inside.seq)
 		};
+		let waited = |of: Option<ThreadUse>| i64::try_from(of?.waited).ok();
 		let path = |state: &ImageState, file: usize| {
 			let path = state.image.files.get(file).map(|source| source.path.as_path());
 			let path = path.unwrap_or(Path::new(""));
@@ -99,6 +100,7 @@ impl Tables<'_> {
 			.u32("chunks_missing", stream_rows().map(|(_, _, s)| s.chunks_missing as u32).collect())
 			.bool("complete", stream_rows().map(|(_, _, s)| s.complete).collect())
 			.text("path", stream_rows().map(|(state, _, s)| path(state, s.file)).collect())
+			.i64_or("processor_wait", stream_rows().map(|(_, _, s)| waited(s.thread_use)).collect())
 			.write(self.folder, "streams")
 	}
 }

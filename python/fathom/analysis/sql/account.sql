@@ -276,7 +276,9 @@ storage as (
 	where is_system(layer) or is_store(layer)
 ),
 asked as (
-	select file, direction(kind, op) as way, sum(bytes)::double as bytes from functions where own and direction(kind, op) is not null group by all
+	select file, way, sum(bytes)::double as bytes
+	from (select file, unnest(directions(kind, op)) as way, bytes from functions where own)
+	group by all
 ),
 -- What a call of a stream takes that neither fills nor empties its buffer; where only sums are known, at most a microsecond. Of printf and scanf it is
 -- more: text of numbers took 12 ns a byte and 50 ns a call on a machine of 2023.
@@ -300,8 +302,13 @@ priced as (
 		s.bytes::double as bytes,
 		if(gathered, coalesce(calls * t.each, formatting), 0) as seen_inside,
 		if(gathered and t.each is null, calls * 1e-6, 0) as most_inside,
-		-- Reads that a library makes to write are asked for by nobody.
-		least(1, case when coalesce(a.bytes, 0) > 0 then a.bytes / nullif(m.bytes, 0) when s.own or s.enclosing_layer is null then 1 else 0 end) as needed,
+		-- Reads that a library makes to write are asked for by nobody. Posts and waits are of what was asked.
+		least(
+		    1,
+		    case
+		        when coalesce(a.bytes, 0) > 0 then a.bytes / nullif(m.bytes, 0) when s.own or s.enclosing_layer is null or s.kind in ('post', 'wait') then 1 else 0
+		    end
+		) as needed,
 		-- A write that is a sync would go to memory without it: all beyond its bytes is the sync's.
 		if(s.way = 'write' and s.file in (from synced_by_open()), 0, r.request) as request,
 		r.per_byte, s.file in (from account_silent()) as synced,
@@ -397,6 +404,14 @@ where b.processors > 0
 group by process
 having max(b.ranks / b.processors) > 1 and any_value(r.waited) >= 0.1;
 
+-- How long the thread that makes nearly all of a process's calls waited for a processor, ns. Others wait beside it, not for it. Columns:
+-- process, waited.
+create or replace macro account_delays() as table
+select s.process, coalesce(arg_max(s.processor_wait, s.events), any_value(p.processor_wait)) as waited
+from streams as s join processes as p using (process)
+group by s.process
+having max(s.events) >= 0.98 * sum(s.events) and waited is not null;
+
 -- Files that have datasets with a filter: to close or flush them compresses what is left.
 create or replace macro account_filtered() as table
 select distinct file
@@ -456,7 +471,7 @@ cells as (
 		unnest(['waiting', 'exchange', case
 			when kind in ('close', 'sync') and file in (from account_filtered()) then 'library'
 			when op like 'H5FD%' then 'library' -- moves data, whatever these are
-			when kind in ('open', 'close', 'meta', 'dir') then 'names'
+			when kind in ('open', 'close', 'dir') or kind = 'meta' and (layer <> 'mpiio' or op = 'MPI_File_delete') then 'names'
 			when kind = 'sync' then 'sync'
 			when collective and not is_talk_known then 'exchange'
 			else 'library'
@@ -483,15 +498,14 @@ parted as (
 	from cells join crowd using (process)
 	where cause in ('exchange', 'waiting')
 ),
--- Of a process one of whose threads makes its calls (MPI libraries have others that sleep): where it waited for a processor longer than it was
+-- Of a process one of whose threads makes its calls (MPI libraries have others that sleep): where that waited for a processor longer than it was
 -- outside of I/O calls, it did so inside them. In each alike.
 queue as (
-	select process, least(1, (processor_wait - greatest(0, stop - start - io) - crowded) / (io - crowded)) as part
+	select process, least(1, (w.waited - greatest(0, stop - start - io) - crowded) / (io - crowded)) as part
 	from processes join (
 			select process, sum(time) as io, coalesce(sum(time) filter (cause = 'processor'), 0) as crowded from parted group by process
-		) using (process)
-	where io > crowded and process in (select process from streams group by process having max(events) >= 0.98 * sum(events))
-		and processor_wait - greatest(0, stop - start - io) - crowded >= 0.02 * (io - crowded)
+		) using (process) join account_delays() as w using (process)
+	where io > crowded and w.waited - greatest(0, stop - start - io) - crowded >= 0.02 * (io - crowded)
 ),
 queued as (
 	select c.* exclude (time), time * if(cause = 'processor', 1, 1 - coalesce(part, 0)) as time

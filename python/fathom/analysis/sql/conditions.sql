@@ -72,6 +72,14 @@ case
 	when regexp_matches(op, 'get|read') then 'read'
 end;
 
+-- Which ways the bytes of a call may have gone, as a list: a wait that does not say which completes posts of both.
+create or replace macro directions(kind, op) as
+case
+	when direction(if(kind = 'wait', 'post', kind), op) is not null then [direction(if(kind = 'wait', 'post', kind), op)]
+	when kind = 'wait' then ['read', 'write']
+	else []
+end;
+
 -- Files of one suffix, `*.rst`; null without one in letters.
 create or replace macro file_suffix(path) as
 '*.' || nullif(regexp_extract(path, '[^/][.]([A-Za-z][A-Za-z0-9_]{0,9})$', 1), '');

@@ -10,30 +10,37 @@ with recursive line as (
 )
 from line;
 
--- What processes tell each other: calls on pipes and sockets. Columns: process, is_main (by the main thread), file, is_pipe, kind, bytes, time.
+-- What processes tell each other: calls on pipes and sockets. Columns: process, is_main (by the main thread), file, is_pipe, kind, calls, bytes, time.
 create or replace macro process_talk() as table
 select
-	c.process, c.thread_class = 'main' as is_main, c.file, f.kind = 'fifo' as is_pipe, c.kind, sum(coalesce(c.bytes, 0))::hugeint as bytes,
-	sum(c.time)::hugeint as time
+	c.process, c.thread_class = 'main' as is_main, c.file, f.kind = 'fifo' as is_pipe, c.kind, sum(c.calls)::hugeint as calls,
+	sum(coalesce(c.bytes, 0))::hugeint as bytes, sum(c.time)::hugeint as time
 from counters as c join files as f using (file)
 where f.kind in ('fifo', 'socket') and is_system(c.layer) and is_outermost(c.enclosing_layer, c.enclosing)
 group by all;
 
 -- Workers, each with its consumer: the nearest process above that reads a pipe which the worker writes. Of sockets each end is a file of its
--- own: then one that had the worker's end in hand, and reads others. A worker reads or maps files itself.
+-- own: then one that had the worker's end in hand, and reads others. A worker reads or maps files itself, and one alone answers more than once:
+-- git waits for one line of a program that packs.
 -- Columns: process, consumer, by_socket (by sockets only).
 create or replace macro loader_workers() as table
 with talk as materialized (from process_talk()),
 pair as (
-	select distinct w.process, a.above as consumer, a.steps, not w.is_pipe as by_socket
+	select w.process, a.above as consumer, a.steps, not w.is_pipe as by_socket, max(w.calls) as answers
 	from talk as w join process_ancestors() as a on a.process = w.process join talk as r on r.process = a.above and r.file = w.file
 	where w.kind = 'write' and w.bytes > 0
 		and if(w.is_pipe, r.kind = 'read', r.process in (select process from talk where not is_pipe and kind = 'read' and bytes > 0))
+	group by all
+),
+worker as (
+	select process, arg_min(consumer, steps) as consumer, bool_and(by_socket) as by_socket, max(answers) as answers
+	from pair
+	where process in (select process from own_counters() where kind in ('read', 'map') and file is not null)
+	group by process
 )
-select process, arg_min(consumer, steps) as consumer, bool_and(by_socket) as by_socket
-from pair
-where process in (select process from own_counters() where kind in ('read', 'map') and file is not null)
-group by process;
+select process, consumer, by_socket
+from worker
+qualify sum(answers) over (partition by consumer) > 1;
 
 -- The time of workers and of their consumers. Of a worker `waited` is its main thread's in pipes and sockets: for tasks, or for room. Of a consumer it is
 -- the main thread's reads of what workers write (`waits_by` main); or, where other threads read that, as much of theirs as the main one spent

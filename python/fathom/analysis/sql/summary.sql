@@ -72,7 +72,7 @@ order by time desc, caller, layer;
 
 -- Each file. Bytes are those of the lowest layer that moved any, so that one transfer seen in three
 -- layers counts once; time is that of outermost calls, regions of the program not counted among them. `server`: whose own it is, where
--- none but servers used it.
+-- none but servers used it. What is no file (sockets and pipes of MPI libraries) comes last.
 create or replace macro file_totals() as table
 with sums as (
 	select
@@ -107,7 +107,7 @@ select
 	coalesce(time, 0)::hugeint as time,
 	server
 from sums left join files as f using (file)
-order by time desc, path;
+order by is_file(f.kind, f.path, f.file_system) desc, time desc, path;
 
 -- How many files were read only, written only, both or neither, and by one process or by several: Darshan's file count table.
 create or replace macro file_counts() as table
@@ -482,19 +482,26 @@ deeper as materialized (
 system_call as not materialized (
 	select parent, own, kind, bytes from calls where known and layer = 'posix' and kind in ('read', 'write') and parent is not null
 ),
+-- What was posted moved when a wait completed it.
+completed as (
+	select to_call as id, sum(bytes) as bytes from links where known and kind = 'completes' group by to_call
+),
 asked as (
 	select
 		variable, layer,
 		any_value(shaped) as shaped,
 		max(element_bytes) as element_bytes,
 		count(distinct process) as processes,
-		count(*) filter (kind = 'read') as reads,
-		count(*) filter (kind = 'write') as writes,
-		coalesce(sum(bytes) filter (kind = 'read'), 0) as bytes_read,
-		coalesce(sum(bytes) filter (kind = 'write'), 0) as bytes_written,
+		count(*) filter (way = 'read') as reads,
+		count(*) filter (way = 'write') as writes,
+		coalesce(sum(bytes) filter (way = 'read'), 0) as bytes_read,
+		coalesce(sum(bytes) filter (way = 'write'), 0) as bytes_written,
 		sum(duration) as time,
-		count(*) filter (kind in ('read', 'write') and collective is not null) as collective
-	from calls join variable using (object)
+		count(*) filter (way is not null and collective is not null) as collective
+	from (
+		select c.* exclude (bytes), direction(c.kind, c.op) as way, if(c.kind = 'post', d.bytes, c.bytes) as bytes
+		from calls as c left join completed as d using (id)
+	) join variable using (object)
 	where known
 	group by variable, layer
 ),

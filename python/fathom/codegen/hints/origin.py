@@ -31,9 +31,10 @@ class Hints:
         for plan in plans:
             kind, count = ("reads", seen.reads) if plan.reading else ("writes", seen.writes)
             files = numbers.things(seen.files, "file")
+            mean = "" if count == int(count) else " on average"  # files of the same use differ
             lines.append(
-                f"fathom: {plan.point.kind}: {count:,.10g} raw {kind} of {files} were seen; the code for {spec.library}"
-                f" makes {plan.raw[spec.processes[0]]:,} of data (ROMIO, one node)"
+                f"fathom: {plan.point.kind}: {count:,.0f} raw {kind} of {files}{mean} were seen; the code for"
+                f" {spec.library} makes {plan.raw[spec.processes[0]]:,} of data (ROMIO, one node)"
             )
         return lines
 

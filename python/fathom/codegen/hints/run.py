@@ -101,8 +101,8 @@ def sketch(seen: Patterns, group: Group, run: str, library: str, kind: str | Non
     for one in sorted(_first_set(group), key=lambda one: (one.first_start, one.origin or 0)):
         arrays[one.name, one.origin].append(one)
     headers: dict[str, header.Header | None] = {}
-    for (_, origin), patterns in sorted(arrays.items(), key=_origin):
-        path = patterns[0].name or ("data" if len(arrays) == 1 else f"data_at_{origin}")
+    for number, (_, patterns) in enumerate(sorted(arrays.items(), key=_origin), 1):
+        path = patterns[0].name or ("data" if len(arrays) == 1 else f"data{number}")
         try:
             _Arrays(maker, seen.ranks, kind, headers).add(path, patterns, group.per_process)
         except Inexpressible as why:
