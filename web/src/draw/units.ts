@@ -73,6 +73,8 @@ export function format(value: Cell | undefined, unit: Unit): string {
 			return rate(value);
 		case "count":
 			return count(value);
+		case "hours":
+			return megabytes(value);
 		case "share":
 			return share(value);
 		case "joule":
@@ -84,5 +86,5 @@ export function format(value: Cell | undefined, unit: Unit): string {
 
 /** Units whose values stand right and sort as numbers. */
 export function numeric(unit: Unit): boolean {
-	return ["ns", "s", "bytes", "bytes/s", "count", "share", "joule"].includes(unit);
+	return ["ns", "s", "bytes", "bytes/s", "count", "hours", "share", "joule"].includes(unit);
 }

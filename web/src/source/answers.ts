@@ -1,6 +1,6 @@
 /** What the server answers, as docs/view-api.md has it. */
 
-export type Unit = "ns" | "s" | "bytes" | "bytes/s" | "count" | "share" | "joule" | "call" | "lane" | "file" | "text";
+export type Unit = "ns" | "s" | "bytes" | "bytes/s" | "count" | "hours" | "share" | "joule" | "call" | "lane" | "file" | "text";
 export type Cell = string | number | boolean | null;
 
 export interface Column {

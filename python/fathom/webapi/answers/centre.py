@@ -21,14 +21,14 @@ MOST = 500
 
 #: A column: of analysis.lake's rows, its name on the page, its unit.
 Columns = Sequence[tuple[str, str, str]]
-LOST = ("lost_node_seconds", "lost node h", "count")
+LOST = ("lost_node_seconds", "lost node h", "hours")
 WHY: Columns = (("cause", "cause", "text"), ("rule", "finding", "text"))
 
 
 def _losers(what: str) -> Columns:
     return (
         ("what", what, "text"), ("jobs", "jobs", "count"), LOST, ("share", "of all", "share"),
-        *WHY, ("io_node_seconds", "in I/O h", "count"), ("bytes", "moved", "bytes"),
+        *WHY, ("io_node_seconds", "in I/O h", "hours"), ("bytes", "moved", "bytes"),
     )  # fmt: skip
 
 
@@ -49,18 +49,23 @@ COLUMNS: Mapping[str, Columns] = {
     ),
     "risen": (
         ("kind", "kind", "text"), ("what", "name", "text"), ("jobs", "jobs", "count"), LOST,
-        ("median_node_seconds", "usual node h", "count"), ("times", "times", "count"), ("days", "days before", "count"),
+        ("median_node_seconds", "usual node h", "hours"), ("times", "times", "count"), ("days", "days before", "count"),
     ),
     "days": (
         ("date", "day", "text"), ("jobs", "jobs", "count"), ("users", "users", "count"),
-        ("node_seconds", "node h", "count"),
-        ("io_node_seconds", "in I/O h", "count"), LOST, ("cause", "cause", "text"),
+        ("node_seconds", "node h", "hours"),
+        ("io_node_seconds", "in I/O h", "hours"), LOST, ("cause", "cause", "text"),
     ),
 }  # fmt: skip
 MEASURES: Columns = (
     ("what", "what", "text"), ("value", "this job", "s"), ("median", "median before", "s"), ("times", "times", "count"),
 )  # fmt: skip
 HOUR = 3600.0
+#: What a table without rows says.
+NONE = {
+    "risen": "No user, program or file system lost far more on the last day than on its usual one.",
+    "servers": "No job's file system names its servers.",
+}
 
 
 class OpenLake:
@@ -103,9 +108,8 @@ def _screen(reader: Reader) -> dict[str, Any]:
     tables = {}
     for table, columns in COLUMNS.items():
         rows = analysis.rows(reader, table)
-        tables[table] = _table(
-            rows[-MOST:] if table == analysis.IN_TIME else rows[:MOST], columns, len(rows)
-        )
+        some = rows[-MOST:] if table == analysis.IN_TIME else rows[:MOST]
+        tables[table] = _table(some, columns, len(rows), None if rows else NONE.get(table))
     return {"total": total, "tables": tables}
 
 
@@ -142,9 +146,9 @@ def _lake(runs: Runs, name: str) -> OpenLake:
     return one
 
 
-def _table(rows: analysis.Rows, columns: Columns, total: int) -> Table:
+def _table(rows: analysis.Rows, columns: Columns, total: int, note: str | None = None) -> Table:
     values = [[_cell(row.get(key), key) for key, _, _ in columns] for row in rows]
-    return Table([(name, unit) for _, name, unit in columns], values, total)
+    return Table([(name, unit) for _, name, unit in columns], values, total, note=note)
 
 
 def _cell(value: Any, key: str) -> Any:
