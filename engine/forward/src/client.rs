@@ -254,6 +254,8 @@ pub enum Doing {
 	Writing(Writing),
 	/// An operation of a plug-in.
 	PluginCall(PluginCall),
+	/// An append to a file that is not known; the owner of its end is asked whether it was done.
+	Unknown((Vec<u8>, usize)),
 	/// Waiting for a lock.
 	Locking,
 	/// The same, of a lock that another server keeps.

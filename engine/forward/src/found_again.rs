@@ -8,7 +8,7 @@ use fathom_wire::{Handle, Hints, Reply, Request, Text, Wanted};
 use rustix::io::Errno;
 
 use crate::append_owner::{Answer, Asker, OwnerRequest};
-use crate::client::Pending;
+use crate::client::{Doing, Pending};
 use crate::done::Done;
 use crate::names::hold;
 use crate::queue::Key;
@@ -133,10 +133,17 @@ impl Server {
 	}
 
 	/// An append to a file that is not known may have been done: the journal of the file's end says it.
-	pub fn ask_whether_done(&mut self, key: Key, handle: Handle, length: u64) -> Result<(), Errno> {
-		let retried = self.pending(key).is_some_and(|p| p.header.flags & flag::RETRY != 0);
-		if !retried {
-			return Err(Errno::STALE);
+	pub fn ask_whether_done(
+		&mut self,
+		key: Key,
+		handle: Handle,
+		length: u64,
+		data: (Vec<u8>, usize),
+	) -> Result<(), Errno> {
+		let pending = self.pending(key).filter(|p| p.header.flags & flag::RETRY != 0);
+		let pending = pending.ok_or(Errno::STALE)?;
+		if !pending.hints.has(hint::FOUND_AT) {
+			pending.doing = Doing::Unknown(data); // its path may come meanwhile
 		}
 		if let Some(client) = self.clients.get_mut(&key.0).filter(|client| !client.is_server) {
 			client.set_stale(handle, key.1, true); // what comes before the answer must not pass it
@@ -155,6 +162,19 @@ impl Server {
 					level: fathom_wire::number::level::WRITTEN,
 				};
 				self.answer(key, 0, &reply, b"", 0);
+			}
+			_ => self.begin_with_path(key),
+		}
+	}
+
+	/// An append that was not done begins, if the path of its file has come.
+	fn begin_with_path(&mut self, key: Key) {
+		let Some(pending) = self.pending(key) else { return };
+		let doing = std::mem::replace(&mut pending.doing, Doing::Simple);
+		match (doing, pending.hints.has(hint::FOUND_AT)) {
+			(Doing::Unknown(data), true) => {
+				let request = pending.request.clone();
+				self.begin_with_files(key, request, data);
 			}
 			_ => self.fail(key, Errno::STALE, (0, 0)),
 		}

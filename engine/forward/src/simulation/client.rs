@@ -100,6 +100,11 @@ impl Client {
 		self.seq
 	}
 
+	/// It has requests on a file that may come again with its path; an open would let others pass them.
+	pub fn is_busy_with(&self, path: &str) -> bool {
+		self.pending.values().flat_map(|sent| &sent.paths).any(|(_, busy)| busy == path)
+	}
+
 	fn send(&mut self, seq: u64) {
 		let Some(sent) = self.pending.get_mut(&seq) else { return };
 		let mut hints = sent.hints.clone();
@@ -172,6 +177,7 @@ impl Client {
 		let Some((socket, _)) = &mut self.link else { return };
 		for _ in 0..most {
 			let Some((seq, bytes)) = self.out.pop_front() else { return };
+			say!("client {} sends {seq}: {} bytes", self.id, bytes.len());
 			if let Some(sent) = self.pending.get_mut(&seq) {
 				sent.begun = true;
 			}

@@ -79,7 +79,8 @@ struct Shared {
 impl Shared {
 	/// Its handle, once it is open.
 	fn open(&mut self, client: &mut Client, path: &str) -> Option<Handle> {
-		if self.handle.is_none() && self.opening.is_none() {
+		let is_new = self.handle.is_none() && self.opening.is_none();
+		if is_new && !client.is_busy_with(path) {
 			let flags = open::CREATE | open::READ | open::WRITE;
 			let path = Text::from(path);
 			let request = Request::Open { dir: Handle::ROOT, flags, mode: 0o644, path };
@@ -250,6 +251,9 @@ impl Program for Appends {
 	fn check(&self, world: &World) {
 		let log = world.disk.contents("log").unwrap_or_default();
 		let mut last = None;
+		for (seq, record) in &self.records {
+			say!("client {} record {seq}: {:?}", self.client, record.fate);
+		}
 		for record in self.records.values().filter(|record| world.is_uncut(record)) {
 			let Fate::Written(at) = record.fate else { continue };
 			let there = log.get(at as usize..at as usize + record.bytes.len());
