@@ -66,12 +66,12 @@ impl Server {
 		let paths = self.pending(key).map(|pending| paths(&pending.hints)).unwrap_or_default();
 		let Some(client) = self.clients.get_mut(&key.0) else { return };
 		if client.is_finding {
-			return client.behind.push_back((key.1, (request, data)));
+			return client.wait_behind(key.1, (request, data));
 		}
 		if let Some(handle) = file_of(&request) {
 			match paths.is_empty() {
 				false => client.comes_again(handle, key.1),
-				true if client.is_stale(handle) => return self.fail(key, Errno::STALE, (0, 0)),
+				true if client.is_stale(handle) => return self.refuse_stale(key, request, data),
 				true => {}
 			}
 		}
@@ -92,6 +92,17 @@ impl Server {
 			Done::FoundAgain(key, again.collect(), Box::new((request, data)))
 		};
 		workers.give(Default::default(), Box::new(work));
+	}
+
+	/// It would pass others, which come again; it may have been done itself.
+	fn refuse_stale(&mut self, key: Key, request: Request, data: (Vec<u8>, usize)) {
+		let asked = match request {
+			Request::Append { handle, length } => self.ask_whether_done(key, handle, length, data),
+			_ => Err(Errno::STALE),
+		};
+		if let Err(errno) = asked {
+			self.fail(key, errno, (0, 0));
+		}
 	}
 
 	/// What was found is known again, and held by who has it open.
