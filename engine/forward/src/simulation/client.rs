@@ -55,6 +55,8 @@ pub struct Client {
 	came: Vec<u8>,
 	/// The server has closed the connection.
 	ended: bool,
+	/// It says no paths: to files that a server does not know it goes on by opening them.
+	pub is_pathless: bool,
 }
 
 impl Client {
@@ -70,6 +72,7 @@ impl Client {
 			out: VecDeque::new(),
 			came: Vec::new(),
 			ended: false,
+			is_pathless: false,
 		}
 	}
 
@@ -82,6 +85,7 @@ impl Client {
 		paths: &[(Handle, &str)],
 	) -> u64 {
 		self.seq += 1;
+		let paths = if self.is_pathless { &[] } else { paths };
 		let paths = paths.iter().map(|(handle, path)| (*handle, (*path).to_owned())).collect();
 		let sent = Sent {
 			request,
