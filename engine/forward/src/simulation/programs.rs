@@ -239,7 +239,10 @@ impl Program for Appends {
 					*fate = Fate::Written(at);
 				}
 				for range in failed {
-					self.records.get_mut(&range.seq).unwrap().fate = Fate::Failed;
+					// its owner had no time to say whether it knows of it
+					let is_late = range.errno == TIMED_OUT;
+					let fate = if is_late { Fate::Unknown } else { Fate::Failed };
+					self.records.get_mut(&range.seq).unwrap().fate = fate;
 				}
 				let Some(record) = self.records.get_mut(seq) else { return };
 				record.fate = match answer {
