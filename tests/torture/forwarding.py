@@ -77,7 +77,8 @@ def killed_preload(place: Path, seed: int) -> int:
 def killed_mount(place: Path, seed: int) -> int:
     """Programs on a mount."""
     server = Server(place / "export", "--unix", str(place / "sock"))
-    mounted = Mounted(place / "mounted", server.addresses[0], "--timeout", "60")
+    # it waits so long for a server that is gone in the end, and is waited for half a minute
+    mounted = Mounted(place / "mounted", server.addresses[0], "--timeout", "20")
     try:
         return killed(server, seed, str(mounted.at), dict(os.environ))
     finally:
