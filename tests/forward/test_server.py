@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import random
 import resource
@@ -404,6 +405,22 @@ def test_a_slow_store_gets_an_answer_at_the_deadline_and_the_outcome_later(tmp_p
         client.send("append", body, seq=seq, flags=RETRY)
         assert client.reply(seq)[1][0] == 0
         assert (served.export / "f").read_bytes() == b"late"
+
+
+def test_an_error_is_told_by_the_commit_that_is_heard_not_by_one_that_was_late(
+    tmp_path: Path,
+) -> None:
+    with server(tmp_path, "--throttle", "latency=1") as served:
+        resource.prlimit(served.process.pid, resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+        client = served.client()
+        handle = client.open("f")
+        assert client.write(handle, 2 << 20, b"lost", flags=NONBLOCKING) == 1
+        late = client.send("commit", request("commit", [handle, 2]), deadline=200)
+        with pytest.raises(Refused, match="no answer in time"):
+            client.reply(late)
+        assert [failed[2:] for failed in client.commit(handle)] == [(2 << 20, 4, errno.EFBIG)]
+        client.send("commit", request("commit", [handle, 2]), seq=late, flags=RETRY)
+        assert client.reply(late)[1] == [[]]
 
 
 def test_sigterm_writes_what_was_accepted(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from forward.records import check_order, tiles
+from forward.test_fuse import Mounted
 from forward.test_preload import PRELOAD
 from harness.paths import PYTHON
 
@@ -64,16 +65,32 @@ def await_log(export: Path, started: list[subprocess.Popen[str]]) -> None:
 
 
 def killed_preload(place: Path, seed: int) -> int:
-    """Unmodified programs append, make, rename and remove files; their server is killed, or asked to end."""
-    chance = random.Random(seed)
-    kills, programs = chance.randrange(2, 6), 2
-    export, listens = place / "export", ("--unix", str(place / "sock"))
-    server = Server(export, *listens)
+    """Programs with the preload library."""
+    server = Server(place / "export", "--unix", str(place / "sock"))
     environment = {
         **os.environ, "LD_PRELOAD": str(PRELOAD), "FATHOM_FORWARD_PREFIX": "/fwd",
         "FATHOM_FORWARD_SERVERS": server.addresses[0], "FATHOM_FORWARD_TIMEOUT": "60",
     }  # fmt: skip
-    words = [PYTHON, "-c", APPEND, str(Path(groups.__file__).parents[1]), "/fwd"]
+    return killed(server, seed, "/fwd", environment)
+
+
+def killed_mount(place: Path, seed: int) -> int:
+    """Programs on a mount."""
+    server = Server(place / "export", "--unix", str(place / "sock"))
+    # it waits so long for a server that is gone in the end, and is waited for half a minute
+    mounted = Mounted(place / "mounted", server.addresses[0], "--timeout", "20")
+    try:
+        return killed(server, seed, str(mounted.at), dict(os.environ))
+    finally:
+        assert mounted.end() == 0
+
+
+def killed(server: Server, seed: int, at: str, environment: dict[str, str]) -> int:
+    """Unmodified programs append, make, rename and remove files; their server is killed, or asked to end."""
+    chance = random.Random(seed)
+    kills, programs = chance.randrange(2, 6), 2
+    export, listens = server.export, ("--unix", server.addresses[0].removeprefix("unix:"))
+    words = [PYTHON, "-c", APPEND, str(Path(groups.__file__).parents[1]), at]
     started = [
         subprocess.Popen([*words, str(source), str(RECORDS)], env=environment, stderr=subprocess.PIPE, text=True)
         for source in range(programs)
@@ -127,6 +144,13 @@ PARTS = (
         "programs through preload see no error; each record, name and removal is done once",
         "kills",
         killed_preload,
+    ),
+    Part(
+        "forward-mount",
+        "programs on a mount see no error; each record, name and removal is done once",
+        "kills",
+        killed_mount,
+        ("fuse", "namespaces"),
     ),
     Part(
         "forward-random",

@@ -1,6 +1,6 @@
 //! Encodes replies and refusals, sends them, and retains replies for retries.
 
-use fathom_wire::number::{flag, kind, op, status};
+use fathom_wire::number::{flag, hint, kind, op, status};
 use fathom_wire::{Failure, HEADER, Header, Hints, Reply, Request, Text, WireError, encode};
 use rustix::io::Errno;
 
@@ -29,7 +29,7 @@ impl Refusal {
 
 impl Server {
 	/// A request that was done is answered again; one that is being done goes on, for this connection.
-	pub fn repeated(&mut self, number: u64, header: &Header) -> bool {
+	pub fn repeated(&mut self, number: u64, header: &Header, hints: &Hints) -> bool {
 		let key = (header.client, header.seq);
 		let Some(client) = self.clients.get_mut(&key.0) else { return false };
 		if let Some(answer) = client.answers.get(&key.1).cloned() {
@@ -42,6 +42,11 @@ impl Server {
 		// what still came by a connection that the client has left must not take the answer there
 		if number > pending.connection || !self.connections.contains_key(&pending.connection) {
 			pending.connection = number;
+		}
+		// it may not have begun, and begins as it was last asked for
+		pending.header.flags |= header.flags & flag::RETRY;
+		if hints.has(hint::FOUND_AT) && !pending.hints.has(hint::FOUND_AT) {
+			pending.hints = hints.clone();
 		}
 		self.deadlines.remove(&(pending.due, key));
 		pending.due = clock::now() + deadline(header, &self.settings);
@@ -105,9 +110,7 @@ impl Server {
 		let cut = pending.cuts.then_some((pending.handle, size));
 		record(&mut self.files, &pending, status, self.settings.mount.as_deref());
 		Header { flags, status, ..reply_header(&pending.header) }.seal(&mut frame);
-		// what is not done for want of a file is begun anew when it is repeated with the file's path
-		let begun = status != Errno::STALE.raw_os_error() as u32;
-		if begun && changes(pending.header.op) && pending.answered() != Some(Early::Accepted) {
+		if is_kept(&pending, status) {
 			client.answers.insert(key.1, frame.clone());
 		}
 		match pending.answered() {
@@ -203,6 +206,20 @@ pub fn reply_header(request: &Header) -> Header {
 
 pub fn failure(what: &str, (offset, length): (u64, u64), hints: Hints) -> Failure {
 	Failure { offset, length, what: Text::from(what), hints }
+}
+
+/// Whether a repeat gets this very answer, or is begun anew: what was not done for want of a file, and a commit that was late.
+fn is_kept(pending: &Pending, status: u32) -> bool {
+	let begun = status != Errno::STALE.raw_os_error() as u32;
+	begun
+		&& changes(pending.header.op)
+		&& !is_late_commit(pending)
+		&& pending.answered() != Some(Early::Accepted)
+}
+
+/// A commit whose client waits for it no longer.
+pub fn is_late_commit(pending: &Pending) -> bool {
+	pending.header.op == op::COMMIT && pending.answered() == Some(Early::Late)
 }
 
 /// Whether a request changes something, so that it must not be done twice.

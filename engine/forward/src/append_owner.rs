@@ -201,6 +201,13 @@ impl AppendOwner {
 		})
 	}
 
+	/// Of the files whose ends are known here, as a client would be told of them.
+	#[cfg(test)]
+	pub fn gaps(&self) -> impl Iterator<Item = Vec<Gap>> {
+		let ledgers = self.files.values().filter_map(|file| file.ledger.as_ref());
+		ledgers.map(|ledger| ledger.gaps(0, usize::MAX).0)
+	}
+
 	/// How many files' ends are this server's, as far as they are asked for.
 	pub fn len(&self) -> usize {
 		self.files.len()

@@ -30,7 +30,7 @@ impl Server {
 			return Err(Errno::MSGSIZE);
 		}
 		if self.object(key, handle).is_err() {
-			return self.ask_whether_done(key, handle, length);
+			return self.ask_whether_done(key, handle, length, data);
 		}
 		self.check_data(key, length, &data)?;
 		let early = Some(data);

@@ -108,6 +108,12 @@ impl Client {
 		}
 	}
 
+	/// A request waits, in order of seq: one that comes again may do so after later ones.
+	pub fn wait_behind(&mut self, seq: u64, waiting: Waiting) {
+		let at = self.behind.partition_point(|(other, _)| *other < seq);
+		self.behind.insert(at, (seq, waiting));
+	}
+
 	/// What comes must not pass what came before.
 	pub fn keeps_order(&self) -> bool {
 		self.is_finding || !self.stale.is_empty()
@@ -254,6 +260,8 @@ pub enum Doing {
 	Writing(Writing),
 	/// An operation of a plug-in.
 	PluginCall(PluginCall),
+	/// An append to a file that is not known; the owner of its end is asked whether it was done.
+	Unknown((Vec<u8>, usize)),
 	/// Waiting for a lock.
 	Locking,
 	/// The same, of a lock that another server keeps.

@@ -6,6 +6,7 @@ use fathom_wire::number::{level, limit};
 use fathom_wire::{Failed, Handle, Reply};
 use rustix::io::Errno;
 
+use crate::answers::is_late_commit;
 use crate::client::Doing;
 use crate::data::is_tail;
 use crate::done::Done;
@@ -84,7 +85,12 @@ impl Server {
 
 	fn committed(&mut self, key: Key, handle: Handle) {
 		let Some(client) = self.clients.get_mut(&key.0) else { return };
-		let (failed, more) = client.take_failures(key.1, handle, limit::FAILED as usize);
+		// what failed is told by who is heard: by its repeat, or the client's next commit
+		let most = match client.find(key.1).is_some_and(|pending| is_late_commit(pending)) {
+			true => 0,
+			false => limit::FAILED as usize,
+		};
+		let (failed, more) = client.take_failures(key.1, handle, most);
 		self.answer(key, is_tail(more), &Reply::Commit { failed }, b"", 0);
 	}
 }

@@ -8,7 +8,7 @@ use fathom_wire::{Handle, Hints, Reply, Request, Text, Wanted};
 use rustix::io::Errno;
 
 use crate::append_owner::{Answer, Asker, OwnerRequest};
-use crate::client::Pending;
+use crate::client::{Doing, Pending};
 use crate::done::Done;
 use crate::names::hold;
 use crate::queue::Key;
@@ -66,12 +66,12 @@ impl Server {
 		let paths = self.pending(key).map(|pending| paths(&pending.hints)).unwrap_or_default();
 		let Some(client) = self.clients.get_mut(&key.0) else { return };
 		if client.is_finding {
-			return client.behind.push_back((key.1, (request, data)));
+			return client.wait_behind(key.1, (request, data));
 		}
 		if let Some(handle) = file_of(&request) {
 			match paths.is_empty() {
 				false => client.comes_again(handle, key.1),
-				true if client.is_stale(handle) => return self.fail(key, Errno::STALE, (0, 0)),
+				true if client.is_stale(handle) => return self.refuse_stale(key, request, data),
 				true => {}
 			}
 		}
@@ -92,6 +92,17 @@ impl Server {
 			Done::FoundAgain(key, again.collect(), Box::new((request, data)))
 		};
 		workers.give(Default::default(), Box::new(work));
+	}
+
+	/// It would pass others, which come again; it may have been done itself.
+	fn refuse_stale(&mut self, key: Key, request: Request, data: (Vec<u8>, usize)) {
+		let asked = match request {
+			Request::Append { handle, length } => self.ask_whether_done(key, handle, length, data),
+			_ => Err(Errno::STALE),
+		};
+		if let Err(errno) = asked {
+			self.fail(key, errno, (0, 0));
+		}
 	}
 
 	/// What was found is known again, and held by who has it open.
@@ -133,10 +144,17 @@ impl Server {
 	}
 
 	/// An append to a file that is not known may have been done: the journal of the file's end says it.
-	pub fn ask_whether_done(&mut self, key: Key, handle: Handle, length: u64) -> Result<(), Errno> {
-		let retried = self.pending(key).is_some_and(|p| p.header.flags & flag::RETRY != 0);
-		if !retried {
-			return Err(Errno::STALE);
+	pub fn ask_whether_done(
+		&mut self,
+		key: Key,
+		handle: Handle,
+		length: u64,
+		data: (Vec<u8>, usize),
+	) -> Result<(), Errno> {
+		let pending = self.pending(key).filter(|p| p.header.flags & flag::RETRY != 0);
+		let pending = pending.ok_or(Errno::STALE)?;
+		if !pending.hints.has(hint::FOUND_AT) {
+			pending.doing = Doing::Unknown(data); // its path may come meanwhile
 		}
 		if let Some(client) = self.clients.get_mut(&key.0).filter(|client| !client.is_server) {
 			client.set_stale(handle, key.1, true); // what comes before the answer must not pass it
@@ -155,6 +173,19 @@ impl Server {
 					level: fathom_wire::number::level::WRITTEN,
 				};
 				self.answer(key, 0, &reply, b"", 0);
+			}
+			_ => self.begin_with_path(key),
+		}
+	}
+
+	/// An append that was not done begins, if the path of its file has come.
+	fn begin_with_path(&mut self, key: Key) {
+		let Some(pending) = self.pending(key) else { return };
+		let doing = std::mem::replace(&mut pending.doing, Doing::Simple);
+		match (doing, pending.hints.has(hint::FOUND_AT)) {
+			(Doing::Unknown(data), true) => {
+				let request = pending.request.clone();
+				self.begin_with_files(key, request, data);
 			}
 			_ => self.fail(key, Errno::STALE, (0, 0)),
 		}

@@ -16,7 +16,7 @@ use crate::trouble::errno_text;
 
 /// Where journals are unless it is said otherwise: in the exported directory, and not listed there.
 pub const JOURNALS: &str = ".fathom-forward";
-/// Bytes after which a journal is written anew with what still matters.
+/// A journal that is longer is written anew with what still matters.
 const LONG: u64 = 4 << 20;
 
 /// Where journals are.
@@ -28,6 +28,10 @@ pub trait JournalStore: Send + Sync {
 	/// In the place of another.
 	fn rename(&self, name: &str, to: &str) -> Result<(), Errno>;
 	fn remove(&self, name: &str) -> Result<(), Errno>;
+	/// Bytes after which a journal is written anew.
+	fn long(&self) -> u64 {
+		LONG
+	}
 }
 
 /// A journal that is open.
@@ -63,7 +67,8 @@ impl Journal {
 	}
 
 	pub fn is_long(&self) -> bool {
-		self.bytes.load(Ordering::Relaxed) > LONG
+		let long = self.journal_store.as_ref().map_or(LONG, |store| store.long());
+		self.bytes.load(Ordering::Relaxed) > long
 	}
 
 	pub fn add(&self, lines: &[Line]) -> Result<(), Errno> {
@@ -220,4 +225,22 @@ fn text(lines: &[Line]) -> String {
 
 pub fn errno_of(error: &io::Error) -> Errno {
 	Errno::from_io_error(error).unwrap_or(Errno::IO)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+	use super::*;
+	use crate::simulation::disk::{Disk, Own};
+
+	#[test]
+	fn a_new_journal_that_a_kill_left_is_not_added_to() {
+		let store = Arc::new(Own(Disk::new(true, LONG), 0));
+		let journal = Journal::of(Some(store.clone()), &Handle::default());
+		let mut left = store.open(&format!("{}.new", journal.name)).unwrap();
+		left.add(text(&[Line::Size(7)]).as_bytes()).unwrap();
+		journal.rewrite(&[Line::Size(3)]).unwrap();
+		let whole = store.read(&journal.name).unwrap().unwrap();
+		assert_eq!(whole, text(&[Line::Size(3)]).as_bytes());
+	}
 }

@@ -197,7 +197,7 @@ impl Server {
 	) {
 		let key = (header.client, header.seq);
 		self.count.requests += 1;
-		if self.repeated(number, header) {
+		if self.repeated(number, header, &hints) {
 			return;
 		}
 		let (Some(client), Some(connection)) =

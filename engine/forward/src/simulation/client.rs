@@ -55,6 +55,8 @@ pub struct Client {
 	came: Vec<u8>,
 	/// The server has closed the connection.
 	ended: bool,
+	/// It says no paths: to files that a server does not know it goes on by opening them.
+	pub is_pathless: bool,
 }
 
 impl Client {
@@ -70,6 +72,7 @@ impl Client {
 			out: VecDeque::new(),
 			came: Vec::new(),
 			ended: false,
+			is_pathless: false,
 		}
 	}
 
@@ -82,6 +85,7 @@ impl Client {
 		paths: &[(Handle, &str)],
 	) -> u64 {
 		self.seq += 1;
+		let paths = if self.is_pathless { &[] } else { paths };
 		let paths = paths.iter().map(|(handle, path)| (*handle, (*path).to_owned())).collect();
 		let sent = Sent {
 			request,
@@ -98,6 +102,11 @@ impl Client {
 			self.send(self.seq);
 		}
 		self.seq
+	}
+
+	/// It has requests on a file that may come again with its path; an open would let others pass them.
+	pub fn is_busy_with(&self, path: &str) -> bool {
+		self.pending.values().flat_map(|sent| &sent.paths).any(|(_, busy)| busy == path)
 	}
 
 	fn send(&mut self, seq: u64) {
@@ -172,6 +181,7 @@ impl Client {
 		let Some((socket, _)) = &mut self.link else { return };
 		for _ in 0..most {
 			let Some((seq, bytes)) = self.out.pop_front() else { return };
+			say!("client {} sends {seq}: {} bytes", self.id, bytes.len());
 			if let Some(sent) = self.pending.get_mut(&seq) {
 				sent.begun = true;
 			}

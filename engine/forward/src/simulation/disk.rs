@@ -42,11 +42,15 @@ struct State {
 	inodes: BTreeMap<u64, Inode>,
 	next: u64,
 	journals: BTreeMap<String, Vec<u8>>,
+	/// How much of them servers know to be there.
+	known: BTreeMap<String, usize>,
 	/// Of each server.
 	records: BTreeMap<u32, Vec<u8>>,
 	ends: Vec<u8>,
 	nameless: Vec<Handle>,
 	near: bool,
+	/// Bytes after which a journal is written anew.
+	long: u64,
 	/// Writes of data that fail, from the next on, and how.
 	failing: u32,
 	/// Of one that fails, whether some of it is written.
@@ -55,6 +59,8 @@ struct State {
 	failing_journals: u32,
 	/// How many bytes a server that is being killed still writes; a change of names is one.
 	left: Option<usize>,
+	/// It does not live to rename a journal.
+	dies_before_rename: bool,
 }
 
 impl State {
@@ -130,11 +136,11 @@ impl State {
 pub struct Disk(Mutex<State>);
 
 impl Disk {
-	/// `near`: nobody need wait for it.
-	pub fn new(near: bool) -> Arc<Disk> {
+	/// `near`: nobody need wait for it. `long`: bytes of a journal that is written anew.
+	pub fn new(near: bool, long: u64) -> Arc<Disk> {
 		let root = Inode { mode: DIRECTORY | 0o755, links: 1, ..Inode::default() };
-		let state =
-			State { inodes: BTreeMap::from([(ROOT, root)]), next: ROOT, near, ..State::default() };
+		let inodes = BTreeMap::from([(ROOT, root)]);
+		let state = State { inodes, next: ROOT, near, long, ..State::default() };
 		Arc::new(Disk(Mutex::new(state)))
 	}
 
@@ -142,9 +148,33 @@ impl Disk {
 		self.0.lock().unwrap()
 	}
 
-	/// The server is killed: it writes so many bytes more. None: the next one writes.
-	pub fn kill_in(&self, bytes: Option<usize>) {
-		self.state().left = bytes;
+	/// The server is killed: it writes so many bytes more, or all until it renames a journal.
+	pub fn kill_in(&self, bytes: usize, before_rename: bool) {
+		let mut state = self.state();
+		(state.left, state.dies_before_rename) = (Some(bytes), before_rename);
+	}
+
+	/// The next server writes.
+	pub fn revive(&self) {
+		let mut state = self.state();
+		(state.left, state.dies_before_rename) = (None, false);
+	}
+
+	/// A server knows of all that is written.
+	pub fn know_journals(&self) {
+		let mut state = self.state();
+		state.known = state.journals.iter().map(|(name, all)| (name.clone(), all.len())).collect();
+	}
+
+	/// The server is killed while it writes journals: of what it does not know to be there some is.
+	pub fn tear_journals(&self, chance: &mut fastrand::Rng) {
+		let State { journals, known, .. } = &mut *self.state();
+		for (name, journal) in journals {
+			let known = known.get(name).copied().unwrap_or(0).min(journal.len());
+			if chance.bool() {
+				journal.truncate(chance.usize(known..=journal.len()));
+			}
+		}
 	}
 
 	/// The next writes of data fail, and those of journals.
@@ -344,8 +374,12 @@ impl JournalStore for Own {
 
 	fn rename(&self, name: &str, to: &str) -> Result<()> {
 		let mut state = self.0.state();
+		if state.dies_before_rename {
+			state.left = Some(0);
+		}
 		state.may_change()?;
 		let journal = state.journals.remove(name).ok_or(Errno::NOENT)?;
+		state.known.insert(to.to_owned(), journal.len()); // it was whole before
 		state.journals.insert(to.to_owned(), journal);
 		Ok(())
 	}
@@ -355,6 +389,10 @@ impl JournalStore for Own {
 		state.may_change()?;
 		state.journals.remove(name);
 		Ok(())
+	}
+
+	fn long(&self) -> u64 {
+		self.0.state().long
 	}
 }
 

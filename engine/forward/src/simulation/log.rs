@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use fathom_wire::Gap;
+
 use crate::ledger::Ledger;
 use crate::simulation::programs::{Fate, Record};
 use crate::simulation::world::World;
@@ -10,18 +12,23 @@ pub fn check(world: &World) {
 	let Some(log) = world.disk.contents("log") else { return };
 	let programs = world.seats.iter().flat_map(|seat| &seat.programs);
 	let records: Vec<&Record> = programs.flat_map(|program| program.records()).collect();
-	let by_bytes: BTreeMap<&[u8], &Record> =
-		records.iter().map(|record| (&record.bytes[..], *record)).collect();
-	let mut times: BTreeMap<&[u8], u32> = BTreeMap::new();
-	let gaps = Ledger::read(&world.disk.journals()).gaps(0, usize::MAX).0;
-	say!(
-		"the log: {}\njournal: {}\ngaps: {gaps:?}",
-		String::from_utf8_lossy(&log),
-		world.disk.journals()
-	);
+	say!("the log: {}\njournal: {}", String::from_utf8_lossy(&log), world.disk.journals());
 	for record in &records {
 		say!("{:?}: {}", record.fate, String::from_utf8_lossy(&record.bytes));
 	}
+	let journaled = Ledger::read(&world.disk.journals()).gaps(0, usize::MAX).0;
+	check_bytes(world, &log, &records, &journaled);
+	if world.is_settled {
+		world.live_gaps().iter().for_each(|gaps| check_bytes(world, &log, &records, gaps));
+	}
+}
+
+/// With what a server, or the next one, says of gaps.
+fn check_bytes(world: &World, log: &[u8], records: &[&Record], gaps: &[Gap]) {
+	say!("gaps: {gaps:?}");
+	let by_bytes: BTreeMap<&[u8], &Record> =
+		records.iter().map(|record| (&record.bytes[..], *record)).collect();
+	let mut times: BTreeMap<&[u8], u32> = BTreeMap::new();
 	let mut at = 0;
 	while at < log.len() {
 		let gap =

@@ -18,6 +18,7 @@ const AT_ONCE: usize = 3;
 const SLOT: usize = 16;
 
 const TIMED_OUT: u32 = Errno::TIMEDOUT.raw_os_error() as u32;
+const STALE: u32 = Errno::STALE.raw_os_error() as u32;
 
 /// What came of a request.
 type Answer = Result<(Reply, Vec<u8>), u32>;
@@ -35,6 +36,12 @@ pub trait Program: Send {
 	fn records(&self) -> Vec<&Record> {
 		Vec::new()
 	}
+	/// It can go on without paths, and may go away in its midst.
+	fn only_appends(&self) -> bool {
+		false
+	}
+	/// It is killed; nothing more is heard of it.
+	fn leave(&mut self) {}
 	/// When it last cut the file that others append to.
 	fn last_cut(&self) -> Option<Duration> {
 		None
@@ -79,7 +86,8 @@ struct Shared {
 impl Shared {
 	/// Its handle, once it is open.
 	fn open(&mut self, client: &mut Client, path: &str) -> Option<Handle> {
-		if self.handle.is_none() && self.opening.is_none() {
+		let is_new = self.handle.is_none() && self.opening.is_none();
+		if is_new && !client.is_busy_with(path) {
 			let flags = open::CREATE | open::READ | open::WRITE;
 			let path = Text::from(path);
 			let request = Request::Open { dir: Handle::ROOT, flags, mode: 0o644, path };
@@ -130,6 +138,7 @@ impl Accepted {
 		let own = self.committing.take_if(|(committing, _)| *committing == seq);
 		let failed = match answer {
 			Ok((Reply::Commit { failed }, _)) => failed.as_slice(),
+			Err(STALE) => return Default::default(), // it commits anew
 			Err(errno) if own.is_some() => panic!("commit: {errno}"),
 			_ => &[],
 		};
@@ -208,7 +217,7 @@ impl Program for Appends {
 		self.records.insert(seq, Record { bytes, asked, fate: Fate::Asked });
 	}
 
-	fn hear(&mut self, _: &mut Client, heard: &Heard) {
+	fn hear(&mut self, client: &mut Client, heard: &Heard) {
 		match heard {
 			Heard::Connected { lost, .. } => {
 				let lost = self.accepted.open.iter().filter(|_| lost.is_some());
@@ -219,6 +228,10 @@ impl Program for Appends {
 			}
 			Heard::Answer { seq, answer } => {
 				self.log.hear(*seq, answer);
+				if answer.as_ref().is_err_and(|errno| *errno == STALE) {
+					assert!(client.is_pathless, "a file that is there is not known");
+					self.log = Shared::default();
+				}
 				let (written, failed) = self.accepted.hear(*seq, answer);
 				for seq in written {
 					let fate = &mut self.records.get_mut(&seq).unwrap().fate;
@@ -226,7 +239,10 @@ impl Program for Appends {
 					*fate = Fate::Written(at);
 				}
 				for range in failed {
-					self.records.get_mut(&range.seq).unwrap().fate = Fate::Failed;
+					// its owner had no time to say whether it knows of it
+					let is_late = range.errno == TIMED_OUT;
+					let fate = if is_late { Fate::Unknown } else { Fate::Failed };
+					self.records.get_mut(&range.seq).unwrap().fate = fate;
 				}
 				let Some(record) = self.records.get_mut(seq) else { return };
 				record.fate = match answer {
@@ -250,6 +266,9 @@ impl Program for Appends {
 	fn check(&self, world: &World) {
 		let log = world.disk.contents("log").unwrap_or_default();
 		let mut last = None;
+		for (seq, record) in &self.records {
+			say!("client {} record {seq}: {:?}", self.client, record.fate);
+		}
 		for record in self.records.values().filter(|record| world.is_uncut(record)) {
 			let Fate::Written(at) = record.fate else { continue };
 			let there = log.get(at as usize..at as usize + record.bytes.len());
@@ -265,6 +284,17 @@ impl Program for Appends {
 
 	fn records(&self) -> Vec<&Record> {
 		self.records.values().collect()
+	}
+
+	fn only_appends(&self) -> bool {
+		true
+	}
+
+	fn leave(&mut self) {
+		self.left = 0;
+		self.accepted = Accepted::default();
+		let open = |record: &&mut Record| matches!(record.fate, Fate::Asked | Fate::Accepted(_));
+		self.records.values_mut().filter(open).for_each(|record| record.fate = Fate::Unknown);
 	}
 }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use fathom_wire::Hints;
+use fathom_wire::{Gap, Hints};
 use rustix::io::Errno;
 
 use crate::append_owner::Asker;
@@ -27,6 +27,9 @@ use crate::{Export, Settings};
 /// Steps in which things go wrong, and then at most in which all must come to its end.
 const STORM: usize = 150;
 const CALM: usize = 40_000;
+/// Steps in which a server has done all that it was given.
+const SETTLED: usize = 60;
+const LEASE: Duration = Duration::from_secs(3600);
 /// Threads of a server.
 const WORKERS: usize = 4;
 const NOBODY: Listeners = Listeners { unix: None, tcp: None, ofi: None };
@@ -37,6 +40,9 @@ pub struct Seat {
 	/// The server that it uses.
 	server: usize,
 	pub programs: Vec<Box<dyn Program>>,
+	/// The step in which it is killed, if it is.
+	leaves: Option<usize>,
+	is_gone: bool,
 }
 
 /// One server as another's client.
@@ -56,6 +62,8 @@ struct Place {
 	done: Vec<Done>,
 	/// Connections that their clients have left, of which it need not know.
 	left: Vec<u64>,
+	/// It is stopped, and sees nothing.
+	stopped_until: Option<Duration>,
 }
 
 pub struct World {
@@ -74,13 +82,15 @@ pub struct World {
 	kills: usize,
 	breaks: usize,
 	faults: bool,
+	/// Clients have gone, and servers know it.
+	pub is_settled: bool,
 }
 
 impl World {
 	pub fn new(schedule: u64) -> World {
 		simulated::begin();
 		let mut chance = fastrand::Rng::with_seed(schedule);
-		let disk = Disk::new(chance.bool());
+		let disk = Disk::new(chance.bool(), *chance.choice(&[40, 400, 4 << 20]).unwrap());
 		let (clients, servers) = (chance.u64(1..=3), if chance.u8(0..3) == 0 { 2 } else { 1 });
 		let mut world = World {
 			disk,
@@ -91,9 +101,10 @@ impl World {
 			started: 0,
 			pool: *chance.choice(&[64, 4096, 1 << 20]).unwrap(),
 			patience: Duration::from_secs(*chance.choice(&[3, 30, 300]).unwrap()),
-			kills: *chance.choice(&[usize::MAX, 30, 60]).unwrap(),
+			kills: *chance.choice(&[usize::MAX, 12, 30, 60]).unwrap(),
 			breaks: *chance.choice(&[usize::MAX, 15, 40]).unwrap(),
 			faults: chance.u8(0..4) == 0,
+			is_settled: false,
 			chance,
 		};
 		for id in 1..=clients {
@@ -101,19 +112,28 @@ impl World {
 			let numbers = 0..world.chance.u64(1..=2);
 			let programs =
 				numbers.map(|number| some_program(&mut world.chance, (id, number), servers == 1));
-			let programs = programs.collect();
-			world.seats.push(Seat { client: Client::new(id), server, programs });
+			let programs: Vec<_> = programs.collect();
+			let mut client = Client::new(id);
+			let (mut leaves, is_gone) = (None, false);
+			if programs.iter().all(|program| program.only_appends()) {
+				client.is_pathless = world.chance.u8(0..3) == 0;
+				leaves = (world.chance.u8(0..3) == 0).then(|| world.chance.usize(0..STORM));
+			}
+			world.seats.push(Seat { client, server, programs, leaves, is_gone });
 		}
 		world
 	}
 
 	pub fn run(&mut self) {
-		for _ in 0..STORM {
+		for step in 0..STORM {
+			self.leave(step);
 			self.step(true);
 		}
 		self.disk.fail(0, false, 0);
 		for _ in 0..CALM {
 			if self.is_over() {
+				check_all(self);
+				self.settle();
 				return check_all(self);
 			}
 			self.step(false);
@@ -144,6 +164,61 @@ impl World {
 		!asked && self.places.iter().all(is_idle) && self.seats.iter().all(ended)
 	}
 
+	/// Clients that are killed in this step.
+	fn leave(&mut self, step: usize) {
+		for at in 0..self.seats.len() {
+			if self.seats[at].leaves != Some(step) {
+				continue;
+			}
+			say!("client {} is gone", self.seats[at].client.id);
+			self.break_connection(at);
+			let seat = &mut self.seats[at];
+			seat.is_gone = true;
+			seat.client.pending.clear();
+			seat.programs.iter_mut().for_each(|program| program.leave());
+		}
+	}
+
+	/// All clients have gone, then also servers that were ending, and leases have passed: what is left to do is done.
+	fn settle(&mut self) {
+		for at in 0..self.seats.len() {
+			self.break_connection(at);
+		}
+		for _ in 0..6 {
+			let mut steps = 0..SETTLED;
+			while self.go_through() && steps.next().is_some() {}
+			simulated::pass(LEASE);
+		}
+		self.is_settled = true;
+	}
+
+	/// False: there is nothing more to do.
+	fn go_through(&mut self) -> bool {
+		for place in 0..self.places.len() {
+			let left = std::mem::take(&mut self.places[place].left);
+			self.round(place, left);
+			self.work(place);
+			self.take_done(place);
+		}
+		for at in 0..self.peers.len() {
+			self.take_asks(at);
+			self.send_to_peer(at);
+			self.hear_peer(at);
+		}
+		let waits = |place: &Place| {
+			let work = place.server.as_ref().map_or(0, |server| server.workers.waiting());
+			work + place.left.len() + place.done.len() > 0
+		};
+		let asked = self.peers.iter().any(|peer| !peer.asked.is_empty());
+		asked || self.places.iter().any(waits)
+	}
+
+	/// What servers that know the end of the log say of gaps.
+	pub fn live_gaps(&self) -> Vec<Vec<Gap>> {
+		let servers = self.places.iter().filter_map(|place| place.server.as_ref());
+		servers.flat_map(|server| server.owner.gaps()).collect()
+	}
+
 	fn one_in(&mut self, steps: usize) -> bool {
 		steps != usize::MAX && self.chance.usize(0..steps) == 0
 	}
@@ -163,6 +238,11 @@ impl World {
 			let (writes, journals) = (self.chance.u32(0..3), self.chance.u32(0..2));
 			self.disk.fail(writes, self.chance.bool(), journals);
 		}
+		if storm && self.places.len() > 1 && self.one_in(60) {
+			let time = Duration::from_millis(self.chance.u64(0..10_000));
+			say!("server {place} is stopped for {time:?}");
+			self.places[place].stopped_until = simulated::passed().map(|passed| passed + time);
+		}
 		let at = self.chance.usize(0..self.seats.len());
 		if storm && self.one_in(self.breaks) {
 			return self.break_connection(at);
@@ -175,10 +255,25 @@ impl World {
 			7 | 8 => self.hear(at),
 			10.. => self.ask_others(storm),
 			_ => {
-				let left = std::mem::take(&mut self.places[place].left);
+				let left = self.some_left(place);
 				self.round(place, left);
 			}
 		}
+	}
+
+	/// Connections that a server finds left; of others it hears later.
+	fn some_left(&mut self, place: usize) -> Vec<u64> {
+		if self.is_stopped(place) {
+			return Vec::new();
+		}
+		let left = &mut self.places[place].left;
+		let (now, later) = left.drain(..).partition(|_| self.chance.u8(0..3) == 0);
+		*left = later;
+		now
+	}
+
+	fn is_stopped(&self, place: usize) -> bool {
+		self.places[place].stopped_until > simulated::passed()
 	}
 
 	fn start(&mut self, place: usize) {
@@ -196,7 +291,7 @@ impl World {
 			pool: self.pool,
 			client_pool: self.pool / 2,
 			client_files: 1000,
-			lease: Duration::from_secs(3600),
+			lease: LEASE,
 			deadline: Duration::from_secs(20),
 			group: (!is_alone).then(|| list().clone()),
 			striping: None,
@@ -222,8 +317,11 @@ impl World {
 			return self.round(place, vec![STOP]);
 		}
 		self.collect();
-		self.disk.kill_in(Some(self.chance.usize(0..200)));
-		for _ in 0..self.chance.usize(0..4) {
+		match self.chance.bool() {
+			true => self.disk.kill_in(usize::MAX, true),
+			false => self.disk.kill_in(self.chance.usize(0..200), false),
+		}
+		for _ in 0..self.chance.usize(0..6) {
 			match self.chance.bool() {
 				true => self.work(place),
 				false => {
@@ -232,7 +330,10 @@ impl World {
 				}
 			}
 		}
-		self.disk.kill_in(None);
+		self.disk.revive();
+		if self.places.len() == 1 {
+			self.disk.tear_journals(&mut self.chance); // else another server's may be among them
+		}
 		self.killed(place);
 	}
 
@@ -282,6 +383,9 @@ impl World {
 
 	/// What has come at these connections of a server, and what follows.
 	fn round(&mut self, place: usize, events: Vec<u64>) {
+		if self.is_stopped(place) {
+			return;
+		}
 		let Some(server) = &mut self.places[place].server else { return };
 		let over = server.round(&NOBODY, events.into_iter());
 		if over {
@@ -299,6 +403,9 @@ impl World {
 
 	fn send(&mut self, at: usize) {
 		let seat = &mut self.seats[at];
+		if seat.is_gone {
+			return;
+		}
 		let Some(server) = &mut self.places[seat.server].server else { return };
 		let number = write(&mut seat.client, server, None, &mut self.chance);
 		let place = seat.server;
@@ -309,6 +416,9 @@ impl World {
 
 	/// One of the server's threads does something.
 	fn work(&mut self, place: usize) {
+		if self.is_stopped(place) {
+			return;
+		}
 		let Place { server: Some(server), done, .. } = &mut self.places[place] else { return };
 		let waiting = server.workers.waiting().min(WORKERS);
 		if waiting == 0 {
@@ -320,7 +430,11 @@ impl World {
 	}
 
 	fn take_done(&mut self, place: usize) {
+		if self.is_stopped(place) {
+			return;
+		}
 		let Place { server: Some(server), done, .. } = &mut self.places[place] else { return };
+		self.disk.know_journals();
 		for done in done.drain(..) {
 			server.begun(&done, clock::now());
 			server.finish(done);
@@ -355,15 +469,17 @@ impl World {
 		let at = self.chance.usize(0..self.peers.len());
 		self.take_asks(at);
 		match self.chance.u8(0..4) {
-			0 if storm && self.one_in(self.breaks) => {
-				let peer = &mut self.peers[at];
-				self.places[peer.to].left.extend(peer.client.link.as_ref().map(|link| link.1));
-				peer.client.hang_up();
-			}
+			0 if storm && self.one_in(self.breaks) => self.hang_up_peer(at),
 			0 | 1 => self.send_to_peer(at),
 			2 => self.hear_peer(at),
 			_ => self.give_up(at),
 		}
+	}
+
+	fn hang_up_peer(&mut self, at: usize) {
+		let peer = &mut self.peers[at];
+		self.places[peer.to].left.extend(peer.client.link.as_ref().map(|link| link.1));
+		peer.client.hang_up();
 	}
 
 	/// What a server wants of others.
@@ -383,13 +499,16 @@ impl World {
 		let Some(server) = &mut self.places[peer.to].server else { return };
 		let number = write(&mut peer.client, server, Some(""), &mut self.chance);
 		let to = peer.to;
-		self.round(to, vec![number]);
+		if self.chance.u8(0..4) > 0 {
+			self.round(to, vec![number]);
+		}
 	}
 
 	fn hear_peer(&mut self, at: usize) {
 		let peer = &mut self.peers[at];
 		if !peer.client.has_mail() {
-			return;
+			let (to, number) = (peer.to, peer.client.link.as_ref().map(|link| link.1));
+			return self.round(to, number.into_iter().collect());
 		}
 		let heard = peer.client.hear();
 		match heard {
@@ -413,6 +532,7 @@ impl World {
 		let Some(seq) = late.map(|(seq, _)| *seq) else { return };
 		let Some((asker, ..)) = peer.asked.remove(&seq) else { return };
 		peer.client.pending.remove(&seq);
+		self.hang_up_peer(at);
 		let trouble = Trouble { again: true, ..Trouble::from(Errno::TIMEDOUT) };
 		self.answered(at, Done::Asked(asker, Err(trouble)));
 	}
@@ -451,6 +571,9 @@ fn list() -> &'static PathBuf {
 
 impl Seat {
 	fn go_on(&mut self, chance: &mut fastrand::Rng) {
+		if self.is_gone {
+			return;
+		}
 		let at = chance.usize(0..self.programs.len());
 		self.programs[at].go_on(&mut self.client, chance);
 	}
