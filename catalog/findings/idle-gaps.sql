@@ -28,11 +28,11 @@ each as (
 	from calls
 	where process in (from region) and is_outermost_call(depth, parent) and layer not in ('user', 'threads', 'fathom', 'server', 'disk')
 ),
--- What the program's own messages took of the gaps, where they were only counted.
-messages as (
+-- What other calls of the program took of the gaps, where they were only counted: messages; in a log with DXT all but reads and writes.
+counted as (
 	select process, sum(time) / 1e9 as seconds
 	from counters
-	where kind = 'comm' and recorded = 0 and thread_class = 'main' and is_outermost(enclosing_layer, enclosing)
+	where recorded = 0 and thread_class = 'main' and is_outermost(enclosing_layer, enclosing)
 		and op not in ('MPI_Init', 'MPI_Init_thread', 'MPI_Finalize')
 	group by process
 ),
@@ -52,7 +52,7 @@ select
 	sum(thread.seconds) / sum(n) as each,
 	sum(idle) / sum(n) as gap,
 	list_slice(flatten(list(worst)), 1, 8) as calls,
-	max(least(lost, idle - coalesce(m.seconds, 0))) as lost
-from thread left join messages as m using (process)
+	max(least(lost, idle - coalesce(c.seconds, 0))) as lost
+from thread left join counted as c using (process)
 group by path, what
-having max(n) >= 8 and max(least(lost, idle - coalesce(m.seconds, 0))) > 0.05 * (select duration / 1e9 from runs)
+having max(n) >= 8 and max(least(lost, idle - coalesce(c.seconds, 0))) > 0.05 * (select duration / 1e9 from runs)
