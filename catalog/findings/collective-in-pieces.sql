@@ -1,7 +1,7 @@
 -- title:  Collective calls moved in many small pieces
 -- layer:  mpiio
--- limit:  collective calls whose ranks interleave (ROMIO's own test), where each rank moved its own bytes, in 64 KiB a system call on
---   average at most and 256 and more by a rank. The library gathered nothing: two-phase I/O is off, or was not chosen
+-- limit:  collective calls whose ranks interleave (ROMIO's own test), where each rank moved its own bytes. A system call moved 64 KiB
+--   on average at most, and a rank made 256 and more. The library gathered nothing: two-phase I/O is off, or was not chosen
 -- says:   {path}: {n:count} collective {what}s of {asked:size} in all by {ranks} ranks became {moves:count} system calls of {size:size}
 --   on average; the slowest rank spent {seconds:seconds} in them
 -- lost:   these system calls of the slowest rank, less the same bytes sent to {aggregators} aggregators and moved in pieces of 16 MiB.
