@@ -85,9 +85,7 @@ class Finding:
     between: tuple[float, float] | None  # the least and the most that these seconds may be
     sure: float
     calls: list[int]  # `calls.id` of examples
-    lines: list[
-        str
-    ]  # `file:line function` that those were made from; of a helper also who called it
+    lines: list[str]  # `file:line function` of these, and of a helper who called it
 
 
 @dataclass(frozen=True)
