@@ -32,6 +32,9 @@ impl Server {
 	pub fn repeated(&mut self, number: u64, header: &Header, hints: &Hints) -> bool {
 		let key = (header.client, header.seq);
 		let Some(client) = self.clients.get_mut(&key.0) else { return false };
+		if hints.has(hint::FOUND_AT) {
+			client.forget_stale(key.1);
+		}
 		if let Some(answer) = client.answers.get(&key.1).cloned() {
 			self.count.repeated += 1;
 			self.send(number, answer);
@@ -208,10 +211,11 @@ pub fn failure(what: &str, (offset, length): (u64, u64), hints: Hints) -> Failur
 	Failure { offset, length, what: Text::from(what), hints }
 }
 
-/// Whether a repeat gets this very answer, or is begun anew: what was not done for want of a file, and a commit that was late.
+/// Whether a repeat gets this very answer, or is begun anew: what was not done though it said where its file is, and a commit
+/// that was late. What did not say it is begun by a repeat that does: not by one that comes late, when the client goes on.
 fn is_kept(pending: &Pending, status: u32) -> bool {
-	let begun = status != Errno::STALE.raw_os_error() as u32;
-	begun
+	let is_stale = status == Errno::STALE.raw_os_error() as u32;
+	!(is_stale && pending.hints.has(hint::FOUND_AT))
 		&& changes(pending.header.op)
 		&& !is_late_commit(pending)
 		&& pending.answered() != Some(Early::Accepted)

@@ -70,6 +70,8 @@ pub struct Served {
 	asker: Asker,
 	wanted: Vec<Wanted>,
 	answer: Result<Answer, Errno>,
+	/// Of a truncation: what was before it.
+	before: Option<Ledger>,
 }
 
 /// Where an append is that has no extent.
@@ -145,24 +147,35 @@ impl OwnedFile {
 	fn serve_all(&mut self) -> (Vec<Served>, Vec<Line>) {
 		let (mut served, mut lines) = (Vec::new(), Vec::new());
 		for (asker, request) in std::mem::take(&mut self.waiting) {
+			let cuts = request.flags & reserve::CUT != 0;
+			let before = self.ledger.as_ref().filter(|_| cuts).cloned();
 			let answer = self.serve(&asker, &request, &mut lines);
 			let reserves = request.flags & (reserve::ASKED | reserve::GIVEN_UP) == 0;
 			let wanted = if reserves { request.wanted } else { Vec::new() };
-			served.push(Served { asker, wanted, answer });
+			served.push(Served { asker, wanted, answer, before });
 		}
 		self.used |= !lines.is_empty();
 		(served, lines)
 	}
 
-	/// The journal could not be written: what was to be handed out is a gap.
+	/// The journal could not be written: what was to be handed out is a gap, and nothing is cut.
 	fn lose(&mut self, served: &mut [Served], errno: Errno) {
 		let ledger = self.ledger.get_or_insert_default();
+		let mut is_cut = false;
 		for served in served {
+			if let Some(before) = served.before.take() {
+				is_cut = true;
+				ledger.uncut(before);
+			}
 			let answer = std::mem::replace(&mut served.answer, Err(errno));
 			let Ok(Answer::Offsets(offsets)) = answer else { continue };
 			for (wanted, offset) in served.wanted.iter().zip(offsets) {
-				let (key, length) = ((wanted.client, wanted.seq), wanted.length);
-				ledger.lose(key, Extent { offset, length }, errno, &mut Vec::new());
+				let key = (wanted.client, wanted.seq);
+				let extent = Extent { offset, length: wanted.length };
+				match is_cut {
+					true => ledger.untake(key, extent),
+					false => ledger.lose(key, extent, errno, &mut Vec::new()),
+				}
 			}
 		}
 	}
@@ -201,11 +214,11 @@ impl AppendOwner {
 		})
 	}
 
-	/// Of the files whose ends are known here, as a client would be told of them.
+	/// Of a file whose end is known here, as a client would be told of them.
 	#[cfg(test)]
-	pub fn gaps(&self) -> impl Iterator<Item = Vec<Gap>> {
-		let ledgers = self.files.values().filter_map(|file| file.ledger.as_ref());
-		ledgers.map(|ledger| ledger.gaps(0, usize::MAX).0)
+	pub fn gaps(&self, id: Handle) -> Option<Vec<Gap>> {
+		let ledger = self.files.get(&id)?.ledger.as_ref()?;
+		Some(ledger.gaps(0, usize::MAX).0)
 	}
 
 	/// How many files' ends are this server's, as far as they are asked for.

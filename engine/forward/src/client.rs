@@ -6,6 +6,7 @@ use std::time::Instant;
 use fathom_record::Moment;
 use fathom_wire::number::{limit, op};
 use fathom_wire::{Extent, Failed, Handle, Header, Hints, Reply, Request};
+use rustix::io::Errno;
 
 use crate::clock;
 use crate::found_again::Waiting;
@@ -124,6 +125,14 @@ impl Client {
 		self.stale.retain(|(_, seq)| *seq > last);
 		while self.answers.first_key_value().is_some_and(|(seq, _)| *seq <= last) {
 			self.answers.pop_first();
+		}
+	}
+
+	/// It comes again and says where its file is.
+	pub fn forget_stale(&mut self, seq: u64) {
+		let stale = (Errno::STALE.raw_os_error() as u32).to_le_bytes();
+		if self.answers.get(&seq).is_some_and(|frame| frame[36..40] == stale) {
+			self.answers.remove(&seq);
 		}
 	}
 

@@ -25,6 +25,7 @@ pub enum Line {
 	Done(Key),
 }
 
+#[derive(Clone)]
 struct Taken {
 	extent: Extent,
 	done: bool,
@@ -32,7 +33,7 @@ struct Taken {
 	asker: Option<u64>,
 }
 
-#[derive(Default)]
+#[derive(Default, Clone)]
 pub struct Ledger {
 	end: u64,
 	taken: BTreeMap<Key, Taken>,
@@ -174,6 +175,27 @@ impl Ledger {
 		}
 	}
 
+	/// A truncation is not done after all: what was before it is true, beside what became of it since.
+	pub fn uncut(&mut self, before: Ledger) {
+		self.end = before.end;
+		for (key, taken) in before.taken {
+			match self.taken.get(&key) {
+				Some(since) if since.extent == taken.extent => {}
+				_ => drop(self.taken.insert(key, taken)),
+			}
+		}
+		let since = std::mem::replace(&mut self.gaps, before.gaps);
+		let more: Vec<Gap> = since.into_iter().filter(|gap| !self.gaps.contains(gap)).collect();
+		self.gaps.extend(more);
+	}
+
+	/// It got this extent after the truncation that was not done: it is another's.
+	pub fn untake(&mut self, key: Key, extent: Extent) {
+		if self.taken.get(&key).is_some_and(|taken| taken.extent == extent && !taken.done) {
+			self.taken.remove(&key);
+		}
+	}
+
 	/// Whether somebody writes what it was given.
 	pub fn is_busy(&self) -> bool {
 		self.taken.values().any(|taken| !taken.done && taken.asker.is_some())
@@ -283,6 +305,22 @@ mod tests {
 		assert_eq!(ledger.take(&wanted(1, 4, u64::MAX, 1), 0, &mut lines), None);
 		assert_eq!(ranges(&ledger), [(15, 1, 0)]);
 		assert_eq!(Ledger::read(&text(&lines)).end, 22);
+	}
+
+	#[test]
+	fn a_truncation_that_is_not_done_changes_nothing() {
+		let (mut ledger, mut lines) = (Ledger::default(), Vec::new());
+		ledger.take(&wanted(1, 1, 5, 1), 0, &mut lines);
+		ledger.lose((1, 1), Extent { offset: 0, length: 5 }, Errno::IO, &mut lines);
+		ledger.take(&wanted(1, 2, 5, 1), 0, &mut lines);
+		let before = ledger.clone();
+		ledger.size(0, true, &mut lines);
+		assert_eq!(ledger.take(&wanted(1, 3, 9, 1), 0, &mut lines), Some(0));
+		ledger.uncut(before);
+		ledger.untake((1, 3), Extent { offset: 0, length: 9 });
+		assert_eq!(ranges(&ledger), [(0, 5, 1)]);
+		assert!(ledger.is_busy()); // with seq 2
+		assert_eq!(ledger.take(&wanted(1, 4, 1, 1), 0, &mut lines), Some(10));
 	}
 
 	#[test]

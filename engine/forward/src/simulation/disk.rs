@@ -190,6 +190,12 @@ impl Disk {
 		Some(state.inode(number).ok()?.data.clone())
 	}
 
+	pub fn handle(&self, name: &str) -> Option<Handle> {
+		let mut state = self.state();
+		let number = state.named(ROOT, name.as_bytes()).ok()?;
+		Some(state.found(number).ok()?.0.handle)
+	}
+
 	/// All names, with what links lead to.
 	pub fn names(&self) -> Vec<String> {
 		let mut state = self.state();

@@ -216,7 +216,8 @@ impl World {
 	/// What servers that know the end of the log say of gaps.
 	pub fn live_gaps(&self) -> Vec<Vec<Gap>> {
 		let servers = self.places.iter().filter_map(|place| place.server.as_ref());
-		servers.flat_map(|server| server.owner.gaps()).collect()
+		let log = self.disk.handle("log");
+		servers.filter_map(|server| server.owner.gaps(log?)).collect()
 	}
 
 	fn one_in(&mut self, steps: usize) -> bool {
