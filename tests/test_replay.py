@@ -464,8 +464,12 @@ def test_a_program_that_was_changed_refuses_names_that_lead_out(tmp_path: Path, 
     assert not (tmp_path / "victim").exists() and not (tmp_path / "in").exists()
 
 
+#: In each suite: mistakes; so many calls that they are a table.
+QUICK_CASES = (("failing-calls", "plain"), ("threads-64", ""))
+
+
 def recorded_whole() -> list[Any]:
-    """The programs of tests/see whose every call is a row; one that makes mistakes in each suite."""
+    """The programs of tests/see whose every call is a row."""
     cases = [
         one for path in sorted((paths.TESTS / "see").glob("*.toml")) for one in case.load(path)
     ]

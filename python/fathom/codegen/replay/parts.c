@@ -417,7 +417,7 @@ static const int64_t *table;
 static int find_table(void)
 {
 	char file[PATH_MAX];
-	struct stat attributes;
+	struct stat of_table;
 	ssize_t size = readlink("/proc/self/exe", file, sizeof(file) - 7);
 	int descriptor;
 
@@ -425,7 +425,7 @@ static int find_table(void)
 		return 1;
 	snprintf(file + size, sizeof(file) - (size_t)size, ".table");
 	descriptor = open(file, O_RDONLY);
-	if (descriptor >= 0 && fstat(descriptor, &attributes) == 0 && attributes.st_size == TABLE)
+	if (descriptor >= 0 && fstat(descriptor, &of_table) == 0 && of_table.st_size == TABLE)
 		table = mmap(NULL, TABLE, PROT_READ, MAP_PRIVATE, descriptor, 0);
 	if (table && table != MAP_FAILED)
 		return 0;
