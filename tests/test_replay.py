@@ -477,9 +477,7 @@ def recorded_whole() -> list[Any]:
         pytest.param(
             one,
             id=f"{one.path.stem}-{one.name}",
-            marks=[]
-            if (one.path.stem, one.variant) == ("failing-calls", "plain")
-            else pytest.mark.full,
+            marks=[] if (one.path.stem, one.variant) in QUICK_CASES else pytest.mark.full,
         )
         for one in cases
         if one.level == "call" and one.recorded and not (one.unfinished or one.partial)
