@@ -156,15 +156,15 @@ def test_one_process_reads_log_after_log(tmp_path: Path) -> None:
     log, damaged = sample(SMALL), tmp_path / "damaged.darshan"
     damaged.write_bytes(log.read_bytes()[:700])
     reader = "fathom.interop.imports.darshan"
-    importing.importing(reader, [log], tmp_path / "one.fathom")
+    importing.importing(reader, log, tmp_path / "one.fathom")
     (process,) = readers()
     with pytest.raises(importing.NoLog):
-        importing.importing(reader, [damaged], tmp_path / "none.fathom")
-    importing.importing(reader, [log], tmp_path / "two.fathom")
+        importing.importing(reader, damaged, tmp_path / "none.fathom")
+    importing.importing(reader, log, tmp_path / "two.fathom")
     assert readers() == [process]
     os.kill(process, signal.SIGKILL)
     with pytest.raises(importing.NoLog, match="SIGKILL"):
-        importing.importing(reader, [log], tmp_path / "none.fathom")
-    importing.importing(reader, [log], tmp_path / "three.fathom")
+        importing.importing(reader, log, tmp_path / "none.fathom")
+    importing.importing(reader, log, tmp_path / "three.fathom")
     made = ["one.fathom", "three.fathom", "two.fathom"]
     assert sorted(one.name for one in tmp_path.glob("*.fathom")) == made

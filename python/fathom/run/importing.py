@@ -38,14 +38,14 @@ def reading(tool: str, logs: list[Path], into: Path, quiet: bool = False) -> Non
             raise UsageError(
                 f"import: no library of Darshan 3.4 or newer (darshan-util) is here: {install('darshan')}"
             )
-        importing("fathom.interop.imports.darshan", logs, into)
+        importing("fathom.interop.imports.darshan", logs[0], into)
     else:
         from fathom.run.functions import catalog
 
         engine(tool, str(into), *map(str, logs), quiet=True, text=catalog())
 
 
-def importing(reader: str, logs: list[Path], into: Path) -> None:
+def importing(reader: str, log: Path, into: Path) -> None:
     """A run of a log, by the module `reader`; raises `NoLog` with one line, and leaves nothing, where it is none."""
     with tempfile.TemporaryFile() as errors, tempfile.TemporaryFile() as answer:
         # A limit of a file's size is an error to the engine, as to us, and no signal.
@@ -55,14 +55,14 @@ def importing(reader: str, logs: list[Path], into: Path) -> None:
         )  # fmt: skip
         assert packer.stdin
         with packer.stdin as lines:
-            status = _reader(reader, os.getpid()).read(logs[0], lines, errors)
+            status = _reader(reader, os.getpid()).read(log, lines, errors)
         engine_status = packer.wait()
         if engine_status == 0:
             return
         stopped = _last(answer)
         if status != 0 and CUT in stopped:
             where, why = _why(status, _last(errors))
-            raise NoLog(f"{printable(where or logs[0])}: {printable(why)}")
+            raise NoLog(f"{printable(where or log)}: {printable(why)}")
         raise FathomError(
             f"import: {stopped or f'fathom-engine ended with status {engine_status}'}"
         )
@@ -94,7 +94,7 @@ class Reader:
             try:
                 socket.send_fds(self._asked, [os.fsencode(log)], files)
                 status = self._asked.recv(64)
-            except OSError:
+            except ConnectionError:
                 status = b""
             if not status:  # it was killed; the next log gets another
                 _reader.cache_clear()
