@@ -13,7 +13,7 @@ use crate::queue::Key;
 use crate::receiving::deadline;
 use crate::server::Server;
 use crate::traced::{name_of, record};
-use crate::trouble::{Trouble, errno_text};
+use crate::trouble::{STALE, Trouble, errno_text};
 
 /// Why a connection is ended.
 pub struct Refusal {
@@ -214,8 +214,7 @@ pub fn failure(what: &str, (offset, length): (u64, u64), hints: Hints) -> Failur
 /// Whether a repeat gets this very answer, or is begun anew: what was not done though it said where its file is, and a commit
 /// that was late. What did not say it is begun by a repeat that does: not by one that comes late, when the client goes on.
 fn is_kept(pending: &Pending, status: u32) -> bool {
-	let is_stale = status == Errno::STALE.raw_os_error() as u32;
-	!(is_stale && pending.hints.has(hint::FOUND_AT))
+	!(status == STALE && pending.hints.has(hint::FOUND_AT))
 		&& changes(pending.header.op)
 		&& !is_late_commit(pending)
 		&& pending.answered() != Some(Early::Accepted)

@@ -6,14 +6,13 @@ use std::time::Instant;
 use fathom_record::Moment;
 use fathom_wire::number::{limit, op};
 use fathom_wire::{Extent, Failed, Handle, Header, Hints, Reply, Request};
-use rustix::io::Errno;
 
 use crate::clock;
 use crate::found_again::Waiting;
 use crate::plugin_ops::PluginCall;
 use crate::pulls::Pulls;
 use crate::remote_locks::{Relaying, RemoteLocks};
-use crate::trouble::Trouble;
+use crate::trouble::{STALE, Trouble};
 use crate::{Map, Set};
 
 /// Most failed ranges that are kept apart; beyond, one of the whole file stands for them.
@@ -130,8 +129,9 @@ impl Client {
 
 	/// It comes again and says where its file is.
 	pub fn forget_stale(&mut self, seq: u64) {
-		let stale = (Errno::STALE.raw_os_error() as u32).to_le_bytes();
-		if self.answers.get(&seq).is_some_and(|frame| frame[36..40] == stale) {
+		let frame = self.answers.get(&seq).and_then(|frame| frame.first_chunk());
+		let header = frame.and_then(|bytes| Header::decode(bytes).ok());
+		if header.is_some_and(|header| header.status == STALE) {
 			self.answers.remove(&seq);
 		}
 	}

@@ -15,7 +15,7 @@ use crate::queue::Key;
 use crate::server::Server;
 use crate::store::{Object, Store};
 use crate::stripes::Striping;
-use crate::trouble::Trouble;
+use crate::trouble::{STALE, Trouble};
 
 /// Bytes of a handle, at the beginning of a hint.
 const HANDLE: usize = 32;
@@ -134,8 +134,7 @@ impl Server {
 
 	/// A request has its answer: it comes again if its file is not known, and it did not say where that is.
 	pub fn note_stale(&mut self, (id, seq): Key, pending: &Pending, status: u32) {
-		let stale = status == Errno::STALE.raw_os_error() as u32;
-		let again = stale && !pending.hints.has(hint::FOUND_AT);
+		let again = status == STALE && !pending.hints.has(hint::FOUND_AT);
 		if let (Some(handle), Some(client)) =
 			(file_of(&pending.request), self.clients.get_mut(&id).filter(|c| !c.is_server))
 		{

@@ -4,6 +4,9 @@ use std::io;
 
 use rustix::io::Errno;
 
+/// The status of a request whose file is not known.
+pub const STALE: u32 = Errno::STALE.raw_os_error() as u32;
+
 /// Why something was not done.
 #[derive(Debug, Clone)]
 pub struct Trouble {

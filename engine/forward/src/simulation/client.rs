@@ -8,6 +8,8 @@ use fathom_wire::number::{flag, frame, hint, kind, op, status};
 use fathom_wire::{HEADER, Handle, Header, Hello, Hints, Pull, Reply, Request, Text, decode};
 use rustix::io::Errno;
 
+use crate::trouble::STALE;
+
 /// A request without an answer.
 pub struct Sent {
 	pub request: Request,
@@ -271,7 +273,6 @@ impl Client {
 			return None;
 		}
 		let late = Errno::TIMEDOUT.raw_os_error() as u32;
-		let stale = Errno::STALE.raw_os_error() as u32;
 		match header.status {
 			status::DRAINING => return None,
 			some if some == late && sent.late < LATE => {
@@ -279,7 +280,7 @@ impl Client {
 				self.send(seq);
 				return None;
 			}
-			some if some == stale && !sent.says_paths && !sent.paths.is_empty() => {
+			STALE if !sent.says_paths && !sent.paths.is_empty() => {
 				(sent.says_paths, sent.begun) = (true, true);
 				self.send(seq);
 				return None;

@@ -11,6 +11,7 @@ use rustix::io::Errno;
 use crate::clock::simulated;
 use crate::simulation::client::{Client, Heard};
 use crate::simulation::world::World;
+use crate::trouble::STALE;
 
 /// Requests that a program has at once.
 const AT_ONCE: usize = 3;
@@ -18,7 +19,6 @@ const AT_ONCE: usize = 3;
 const SLOT: usize = 16;
 
 const TIMED_OUT: u32 = Errno::TIMEDOUT.raw_os_error() as u32;
-const STALE: u32 = Errno::STALE.raw_os_error() as u32;
 
 /// What came of a request.
 type Answer = Result<(Reply, Vec<u8>), u32>;
