@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import fathom
 import pytest
-from harness import exports, paths
+from harness import exports
 from line_protocol_parser import parse_line
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
@@ -17,12 +16,7 @@ HOSTILE = 'a, b=c "d" \\ e\nf ü\\'
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Small writes that are only counted, by a program with a hostile name."""
-    place = tmp_path_factory.mktemp("influx")
-    code = "import os\nf = os.open('f', os.O_WRONLY | os.O_CREAT)\nfor _ in range(500): os.write(f, b'x' * 100)\n"
-    made = exports.record(place, "--level", "file", "--", paths.PYTHON, "-c", code)
-    manifest = json.loads((made / "run.json").read_text(encoding="utf-8"))
-    (made / "run.json").write_text(json.dumps(manifest | {"program": HOSTILE}), encoding="utf-8")
-    return made
+    return exports.counted(tmp_path_factory.mktemp("influx"), HOSTILE, 500)
 
 
 def test_lines_say_what_openmetrics_says(run: Path) -> None:

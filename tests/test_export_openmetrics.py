@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import fathom
 import pytest
-from harness import exports, paths
+from harness import exports
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as of_openmetrics
 from prometheus_client.parser import text_string_to_metric_families as of_text
 
@@ -18,12 +17,7 @@ SUMS = "select layer, kind, sum(calls)::bigint, sum(errors)::bigint, sum(bytes):
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Small writes that are only counted, by a program with a hostile name."""
-    place = tmp_path_factory.mktemp("openmetrics")
-    code = "import os\nf = os.open('f', os.O_WRONLY | os.O_CREAT)\nfor _ in range(5000): os.write(f, b'x' * 100)\n"
-    made = exports.record(place, "--level", "file", "--", paths.PYTHON, "-c", code)
-    manifest = json.loads((made / "run.json").read_text(encoding="utf-8"))
-    (made / "run.json").write_text(json.dumps(manifest | {"program": HOSTILE}), encoding="utf-8")
-    return made
+    return exports.counted(tmp_path_factory.mktemp("openmetrics"), HOSTILE, 5000)
 
 
 @pytest.fixture(scope="module")

@@ -30,9 +30,6 @@ file as (
 	from rank
 	group by file, name, kind, cause
 ),
-hint as (
-	select file, max(try_cast(value as bigint)) as cb_nodes from hints_in_force where key = 'cb_nodes' and source = 'in force' group by file
-),
 -- H5D_mpio_no_collective_cause_t
 word as (
 	select * from (values
@@ -59,6 +56,7 @@ select
 	coalesce((select string_agg(word.fix, '; ' order by bit) from word where f.cause & bit > 0), 'ask H5Pget_mpio_no_collective_cause') as fix,
 	f.seconds - greatest(f.most, ceil(f.asked / aggregators / 16777216)) * coalesce(s.latency, 0)
 		- f.asked / aggregators * coalesce(s.per_byte, 0) as lost
-from file as f join places() as p using (file) left join access_costs() as s on s.file = f.file and s.kind = f.kind left join hint as h on h.file = f.file,
+from file as f join places() as p using (file) left join access_costs() as s on s.file = f.file and s.kind = f.kind
+	left join aggregators_in_force() as h on h.file = f.file,
 	runs as r
 where lost > 0

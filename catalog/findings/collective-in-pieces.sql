@@ -13,18 +13,16 @@
 -- ompio:  --mca fcoll dynamic_gen2
 -- causes: requests, contention, locks, library, transfer, unexplained
 -- seen:   S3D-IO under OMPIO, whose default for few ranks is fcoll individual; ROMIO, ad_write_coll.c
-with hint as (
-	select file, max(try_cast(value as bigint)) filter (key = 'cb_nodes' and source = 'in force') as cb_nodes,
-		string_agg(distinct key || '=' || value, ', ' order by key || '=' || value) filter (
-			source = 'asked' and key in ('romio_cb_write', 'romio_cb_read') and value = 'disable'
-		) as off
+with switched_off as (
+	select file, string_agg(distinct key || '=' || value, ', ' order by key || '=' || value) as off
 	from hints_in_force
+	where source = 'asked' and key in ('romio_cb_write', 'romio_cb_read') and value = 'disable'
 	group by file
 ),
 -- Where ranks share processors an exchange takes turns of the scheduler.
 apart as (
-	select t.*, least(t.ranks, greatest(1, coalesce(h.cb_nodes, r.nodes))) as aggregators, h.off
-	from collective_transfers() as t left join hint as h using (file), runs as r
+	select t.*, least(t.ranks, greatest(1, coalesce(h.cb_nodes, r.nodes))) as aggregators, o.off
+	from collective_transfers() as t left join aggregators_in_force() as h using (file) left join switched_off as o using (file), runs as r
 	where not t.two_phase and t.interleaved and t.moves > 0 and not exists (from account_crowded())
 ),
 file as (

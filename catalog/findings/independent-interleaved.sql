@@ -34,9 +34,6 @@ nodes as (
 ),
 exchanged as (
 	select sum(greatest(0, wall - io)) / nullif(sum(asked), 0) / 1e9 as per_byte from collective_transfers() where two_phase
-),
-hint as (
-	select file, max(try_cast(value as bigint)) as cb_nodes from hints_in_force where key = 'cb_nodes' and source = 'in force' group by file
 )
 select
 	p.place as path,
@@ -54,7 +51,7 @@ select
 		- f.asked * coalesce(e.per_byte, 2e-9)
 	) as lost
 from (
-	select file.*, least(ranks, coalesce(cb_nodes, nodes)) as aggregators from file left join hint using (file), nodes
+	select file.*, least(ranks, coalesce(cb_nodes, nodes)) as aggregators from file left join aggregators_in_force() using (file), nodes
 ) as f join places() as p using (file) join access_costs() as s using (file, kind), exchanged as e
 -- Where ranks share processors an exchange takes turns of the scheduler.
 where f.overlap and not exists (from account_crowded())

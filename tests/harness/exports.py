@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -26,6 +27,15 @@ def export(run: Path, *words: object, status: int = 0) -> tuple[str, str]:
     ):
         assert main(["export", str(run), *map(str, words)]) == status, err.getvalue()
     return out.getvalue(), err.getvalue()
+
+
+def counted(place: Path, program: str, writes: int) -> Path:
+    """Small writes that are only counted, by a program of this name."""
+    code = f"import os\nf = os.open('f', os.O_WRONLY | os.O_CREAT)\nfor _ in range({writes}): os.write(f, b'x' * 100)\n"
+    run = record(place, "--level", "file", "--", paths.PYTHON, "-c", code)
+    manifest = json.loads((run / "run.json").read_text(encoding="utf-8"))
+    (run / "run.json").write_text(json.dumps(manifest | {"program": program}), encoding="utf-8")
+    return run
 
 
 def record(place: Path, *words: object, status: int = 0) -> Path:

@@ -199,6 +199,10 @@ select distinct process from counters where enclosing_layer = 'mpiio' and enclos
 union
 select distinct process from hints_in_force where source = 'in force' and key = 'romio_filesystem_type';
 
+-- As many ranks as the hints in force of a file have move its bytes. Columns: file, cb_nodes.
+create or replace macro aggregators_in_force() as table
+select file, max(try_cast(value as bigint)) as cb_nodes from hints_in_force where key = 'cb_nodes' and source = 'in force' group by file;
+
 -- Processes whose MPI-IO is OMPIO's, which takes few hints and has parameters of its own (ompi_info --param).
 -- Columns: process.
 create or replace macro ompio_users() as table

@@ -250,6 +250,7 @@ def _chosen(
 
 
 MOVES = ("read", "write", "post")
+DIRECTORIES = ("mkdir", "mkdirat")
 TWO_NAMES = ("rename", "renameat", "renameat2", "link", "linkat")
 
 
@@ -323,12 +324,7 @@ def _root(recorded: Recorded) -> str:
     )
     root = commonpath(paths) if paths else ""
     for call in recorded.every():
-        if (
-            root
-            and call.op in ("mkdir", "mkdirat")
-            and not call.failed
-            and _inside(root, call.path)
-        ):
+        if root and call.op in DIRECTORIES and not call.failed and _inside(root, call.path):
             root = str(PurePosixPath(call.path).parent)
     return root
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from fathom.codegen.replay import posix
-from fathom.codegen.replay.calls import MOVES, Call, Recorded, read
+from fathom.codegen.replay.calls import DIRECTORIES, MOVES, Call, Recorded, read
 from fathom.run.store import Run
 from fathom.text import numbers
 
@@ -72,7 +72,7 @@ def _preparing(again: Recorded, prepared: frozenset[str]) -> frozenset[int]:
         name = _name(again, call)
         if call.layer == "posix" and name in waiting:
             before.add(call.id)
-            if call.op in ("close", "closedir") or (call.op in posix.DIRECTORIES and name != "."):
+            if call.op in ("close", "closedir") or (call.op in DIRECTORIES and name != "."):
                 waiting.discard(name)
     return frozenset(before)
 

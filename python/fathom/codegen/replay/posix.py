@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from fathom.codegen.replay.calls import TWO_NAMES, Call
+from fathom.codegen.replay.calls import DIRECTORIES, TWO_NAMES, Call
 from fathom.codegen.replay.fold import Line
 from fathom.codegen.replay.making import Cannot, LeftOut, Lines, Making, flags
 from fathom.codegen.replay.order import ASKS, CHANGES, ENDS, MAKES, MISSES, READS, WRITES, Effect
@@ -155,7 +155,7 @@ ON_NAME = {
     "linkat": "linkat(AT_FDCWD, path($0), AT_FDCWD, other_path({to}), (int)({flags}))",
 }
 RENAMES = tuple(op for op in TWO_NAMES if op.startswith("rename"))
-REMOVES, DIRECTORIES = ("unlink", "unlinkat", "remove", "rmdir"), ("mkdir", "mkdirat")
+REMOVES = ("unlink", "unlinkat", "remove", "rmdir")
 ERROR_IS_RESULT = ("posix_fallocate", "posix_fadvise")
 
 

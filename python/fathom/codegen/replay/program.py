@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from fathom.analysis.distribution.shapes import shapes
 from fathom.codegen.generate.emit.folding import fold as folded
 from fathom.codegen.replay import hdf5, mpiio, posix
-from fathom.codegen.replay.calls import LAYERS, Call, Recorded, read
+from fathom.codegen.replay.calls import DIRECTORIES, LAYERS, Call, Recorded, read
 from fathom.codegen.replay.compare import Expected, expected
 from fathom.codegen.replay.fold import Line, fold
 from fathom.codegen.replay.growth import Job
@@ -306,7 +306,7 @@ def _own_directories(recorded: Recorded) -> set[str]:
     for call in sorted(recorded.every(), key=lambda call: call.stop):
         if not call.failed and call.path not in first and call.layer == "posix":
             first[call.path] = call
-    return {path for path, call in first.items() if call.op in posix.DIRECTORIES}
+    return {path for path, call in first.items() if call.op in DIRECTORIES}
 
 
 def _environment(run: Run, mpi: str) -> dict[str, str]:

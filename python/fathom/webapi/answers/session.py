@@ -252,7 +252,7 @@ class Runs:
             None  # whose hints the form opens (screens/generate.py), if one was given
         )
         self.searches: dict[str, Path] = {}  # of fathom tune, by name
-        self.lakes: dict[str, Any] = {}  # of all jobs, by name (screens/centre.py)
+        self.lakes: dict[str, Any] = {}  # of all jobs, by name (centre.py)
         self.followers: dict[str, Any] = {}  # of runs that still run (screens/now.py)
         self.generation = 0  # counts how often a run was opened anew
         self._renewing = threading.Lock()

@@ -1,12 +1,10 @@
-import { SMALL, type Box, type Ink } from "../../draw/ink";
-import { place, ticks, type Scale } from "../../draw/scale";
+import { BOTTOM, frame, LEFT, RIGHT, TOP, type Paint } from "../../draw/frame";
+import type { Box, Ink } from "../../draw/ink";
+import { place, type Scale } from "../../draw/scale";
 import { layerColour, type Palette } from "../../draw/theme";
 import type { Day } from "./query";
 
-type Paint = (ink: Ink, box: Box, palette: Palette) => void;
-
 export const HEIGHT = 200;
-const [LEFT, RIGHT, TOP, BOTTOM] = [64, 12, 22, 24];
 const LABEL = 76; // pixels that a day's name takes
 const WIDEST = 48;
 
@@ -17,7 +15,7 @@ export function paintDays(all: Day[]): Paint {
 		const y: Scale = { from: 0, to: most, start: box.height - BOTTOM, end: TOP };
 		const step = (box.width - LEFT - RIGHT) / Math.max(1, all.length);
 		const width = Math.max(1, Math.min(WIDEST, step * 0.7));
-		frame(ink, box, palette, y);
+		frame(ink, box, palette, y, "node hours", 4);
 		const each = Math.max(1, Math.ceil(LABEL / step));
 		all.forEach((one, at) => {
 			const middle = LEFT + (at + 0.5) * step;
@@ -45,22 +43,4 @@ function named(ink: Ink, box: Box, palette: Palette, day: string, middle: number
 	ink.textAlign = "center";
 	ink.textBaseline = "top";
 	ink.fillText(day, Math.min(middle, box.width - LABEL / 2), box.height - BOTTOM + 6);
-}
-
-function frame(ink: Ink, box: Box, palette: Palette, y: Scale): void {
-	ink.font = SMALL;
-	ink.textBaseline = "middle";
-	ink.textAlign = "right";
-	for (const one of ticks(y.from, y.to, 4)) {
-		ink.strokeStyle = palette.line;
-		ink.lineWidth = 1;
-		ink.beginPath();
-		ink.moveTo(LEFT, place(y, one));
-		ink.lineTo(box.width - RIGHT, place(y, one));
-		ink.stroke();
-		ink.fillStyle = palette.quiet;
-		ink.fillText(String(Number(one.toPrecision(6))), LEFT - 6, place(y, one));
-	}
-	ink.textAlign = "left";
-	ink.fillText("node hours", 2, 8);
 }

@@ -1,12 +1,11 @@
+import { BOTTOM, frame, LEFT, RIGHT, TOP, type Paint } from "../../draw/frame";
 import { diamond, fit, FONT, SMALL, type Box, type Ink } from "../../draw/ink";
 import { place, ticks, type Scale } from "../../draw/scale";
 import { heat, layerColour, type Palette } from "../../draw/theme";
 import { bestSoFar, range, type Knob, type SearchAnswer, type Setting, type Trial } from "./query";
 
-type Paint = (ink: Ink, box: Box, palette: Palette) => void;
-
 export const HEIGHT = 260;
-const [LEFT, RIGHT, TOP, BOTTOM] = [64, 12, 22, 24];
+const LINES = 5;
 /** Failed trials stand on a line of their own. */
 const FAILED = 14;
 /** Shapes say the stage too, not the colour alone. */
@@ -30,7 +29,7 @@ export function paintHistory(all: Trial[], answer: SearchAnswer, chosen: number)
 	return (ink, box, palette) => {
 		const x = across(box, all.length);
 		const y: Scale = { from: least, to: most, start: box.height - BOTTOM - FAILED, end: TOP };
-		frame(ink, box, palette, y, answer.unit);
+		frame(ink, box, palette, y, answer.unit, LINES);
 		numbers(ink, box, palette, x);
 		bestLine(ink, palette, best, x, y);
 		all.forEach((one, at) => {
@@ -39,24 +38,6 @@ export function paintHistory(all: Trial[], answer: SearchAnswer, chosen: number)
 			if (one.trial === chosen) ring(ink, palette, where);
 		});
 	};
-}
-
-function frame(ink: Ink, box: Box, palette: Palette, y: Scale, unit: string): void {
-	ink.font = SMALL;
-	ink.textBaseline = "middle";
-	ink.textAlign = "right";
-	for (const one of ticks(y.from, y.to, 5)) {
-		ink.strokeStyle = palette.line;
-		ink.lineWidth = 1;
-		ink.beginPath();
-		ink.moveTo(LEFT, place(y, one));
-		ink.lineTo(box.width - RIGHT, place(y, one));
-		ink.stroke();
-		ink.fillStyle = palette.quiet;
-		ink.fillText(String(Number(one.toPrecision(6))), LEFT - 6, place(y, one));
-	}
-	ink.textAlign = "left";
-	ink.fillText(unit, 2, 8);
 }
 
 function numbers(ink: Ink, box: Box, palette: Palette, x: Scale): void {
@@ -220,7 +201,7 @@ export function paintFit(pairs: [number, number][], unit: string): Paint {
 	return (ink, box, palette) => {
 		const y: Scale = { from: least, to: most, start: box.height - BOTTOM, end: TOP };
 		const x: Scale = { from: least, to: most, start: LEFT, end: Math.min(box.width - RIGHT, LEFT + box.height * 1.4) };
-		frame(ink, { ...box, width: x.end + RIGHT }, palette, y, `measured, ${unit}`);
+		frame(ink, { ...box, width: x.end + RIGHT }, palette, y, `measured, ${unit}`, LINES);
 		ink.strokeStyle = palette.quiet;
 		ink.setLineDash([4, 4]);
 		line(ink, [[place(x, least), place(y, least)], [place(x, most), place(y, most)]]);
