@@ -9,8 +9,9 @@ import signal
 import socket
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -331,6 +332,70 @@ def test_a_collector_that_cannot_say_anything_collects(tmp_path: Path) -> None:
     assert " bytes sent to " in write(tmp_path / "part", "--collect", where)
     process.communicate(timeout=60)
     assert process.returncode == 0
+
+
+def silent(where: str, count: int) -> list[socket.socket]:
+    """Connections that never say who they are."""
+    host, _, port = where.partition("/")[0].rpartition(":")
+    return [socket.create_connection((host, int(port))) for _ in range(count)]
+
+
+def test_strangers_keep_no_agent_out(tmp_path: Path) -> None:
+    """They have some threads between them, and some lines: not one each."""
+    run = tmp_path / "run.fathom"
+    with collector(run, "--listen", "127.0.0.1:0", "--nodes", 1) as (where, process):
+        strangers = silent(where, 300)
+        for one in strangers[::2]:
+            one.sendall(b"GET / HTTP/1.0\x1b[31m\r\n\r\n")
+        (engine,) = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        threads = Path(f"/proc/{engine}/task")
+        wait_until("they have a few threads", lambda: 1 < len(list(threads.iterdir())) < 100)
+        assert " bytes sent to " in write(tmp_path / "part", "--collect", where)
+        _, message = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert 20 <= len(message.splitlines()) < 30 and "\x1b" not in message, message
+    assert "of more of this kind nothing is said" in message
+
+
+def test_a_greeting_has_one_time_for_all_its_bytes(tmp_path: Path) -> None:
+    with collector(tmp_path / "run.fathom", "--listen", "127.0.0.1:0") as (where, _):
+        (stranger,) = silent(where, 1)
+        stranger.settimeout(3)
+        began = time.monotonic()
+        try:
+            for byte in bytes([200, 0, 0, 0, 1, *bytes(100)]):
+                stranger.sendall(bytes([byte]))
+                with suppress(TimeoutError):
+                    assert stranger.recv(1) == b""
+                    break
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+        assert time.monotonic() - began < 30
+
+
+def test_a_collector_without_threads_waits_for_some(tmp_path: Path) -> None:
+    """As at a limit of processes: strangers took them all, and leave."""
+    needs.require(["strace"])
+    few = (
+        "strace",
+        "-f",
+        "-qq",
+        "-o",
+        "/dev/null",
+        "-e",
+        "inject=clone,clone3:error=EAGAIN:when=4..12",
+    )
+    words = [*few, str(readers.ENGINE), "collect", str(tmp_path / "run"), "--listen", "127.0.0.1:0"]
+    process = subprocess.Popen(
+        [*words, "--nodes", "1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout
+    where = process.stdout.readline().strip()
+    strangers = silent(where, 6)
+    assert " bytes sent to " in write(tmp_path / "part", "--collect", where)
+    _, message = process.communicate(timeout=60)
+    assert process.returncode == 0 and "panicked" not in message, message
+    assert strangers
 
 
 def test_an_agent_killed_while_it_sends(tmp_path: Path) -> None:

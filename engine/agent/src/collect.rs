@@ -20,6 +20,7 @@ use crate::error::{AgentError, At};
 use crate::frame::{self, FileState, FrameError, Message};
 use crate::node_files;
 use crate::send::run_value;
+use crate::strangers::{self, Strangers};
 
 /// An agent says something every few seconds; one that does not is gone.
 const SILENCE: Duration = Duration::from_secs(30);
@@ -28,6 +29,10 @@ const TAKE_OVER: Duration = Duration::from_secs(5);
 
 /// An agent that has no answer asks sooner.
 const ASKED_AGAIN: Duration = Duration::from_secs(2);
+/// Out of descriptors or threads: some will come back.
+const MORE_COME_BACK: Duration = Duration::from_millis(100);
+/// Strangers that are told of: whoever reaches the port could fill the log.
+const TOLD: usize = 20;
 
 /// Where and what a collector takes.
 #[derive(Debug, Clone)]
@@ -56,6 +61,11 @@ enum Outcome {
 		node: String,
 		reason: String,
 	},
+	/// It ended before it had said who it is.
+	Stranger {
+		peer: String,
+		reason: String,
+	},
 	/// It sent no files, but agreed on who is critical.
 	Left,
 }
@@ -66,6 +76,7 @@ struct Shared {
 	job: Mutex<Option<String>>,
 	/// Nodes that have a connection, and the way to end it.
 	busy: Mutex<HashMap<String, TcpStream>>,
+	strangers: Strangers,
 	/// Of who is critical, for nodes that ask.
 	critical_path: Mutex<CriticalPath>,
 	/// Held by the one that looks whose run.json the run has, and replaces it.
@@ -92,6 +103,7 @@ pub fn collect(listener: &TcpListener, settings: Collector) -> Result<(), AgentE
 		settings,
 		job: Mutex::new(Some(job).filter(|job| !job.is_empty())),
 		busy: Mutex::default(),
+		strangers: Strangers::default(),
 		critical_path: Mutex::default(),
 		run_json: Mutex::default(),
 	});
@@ -100,14 +112,16 @@ pub fn collect(listener: &TcpListener, settings: Collector) -> Result<(), AgentE
 	let accepting = Arc::clone(&shared);
 	thread::spawn(move || accept(&listening, &accepting, &done));
 	let mut whole = whole_nodes(&streams).at(&streams)?;
+	let mut strangers = 0;
 	loop {
 		match outcomes.recv_timeout(ASKED_AGAIN) {
 			Ok(outcome) => {
-				say(&outcome);
+				strangers += usize::from(matches!(outcome, Outcome::Stranger { .. }));
+				say(&outcome, strangers);
 				match outcome {
 					Outcome::Whole { node, .. } => whole.insert(node),
 					Outcome::Broken { node, .. } => whole.remove(&node),
-					Outcome::Refused { .. } | Outcome::Left => false,
+					Outcome::Refused { .. } | Outcome::Stranger { .. } | Outcome::Left => false,
 				};
 				if shared.are_enough(&whole) {
 					return Ok(());
@@ -121,7 +135,7 @@ pub fn collect(listener: &TcpListener, settings: Collector) -> Result<(), AgentE
 	}
 }
 
-fn say(outcome: &Outcome) {
+fn say(outcome: &Outcome, strangers: usize) {
 	match outcome {
 		Outcome::Whole { node, files, bytes } => {
 			warn!("fathom-engine: {node}: whole, {files} files, {bytes} bytes");
@@ -129,7 +143,11 @@ fn say(outcome: &Outcome) {
 		Outcome::Broken { node, reason } | Outcome::Refused { node, reason } => {
 			warn!("fathom-engine: {node}: {reason}");
 		}
-		Outcome::Left => {}
+		Outcome::Stranger { peer, reason } if strangers <= TOLD => {
+			let last = if strangers == TOLD { "; of more of this kind nothing is said" } else { "" };
+			warn!("fathom-engine: {peer}: {reason}{last}");
+		}
+		Outcome::Stranger { .. } | Outcome::Left => {}
 	}
 }
 
@@ -155,47 +173,62 @@ fn whole_nodes(streams: &Path) -> std::io::Result<HashSet<String>> {
 }
 
 fn accept(listener: &TcpListener, shared: &Arc<Shared>, done: &Sender<Outcome>) {
-	for stream in listener.incoming() {
-		let Ok(stream) = stream else {
-			thread::sleep(Duration::from_millis(100)); // out of descriptors: some will come back
-			continue;
-		};
-		let (shared, done) = (Arc::clone(shared), done.clone());
-		thread::spawn(move || {
-			let peer = stream.peer_addr().map_or_else(|_| "?".into(), |peer| peer.to_string());
-			let mut connection = Connection { shared: &shared, stream, node: None };
-			let outcome = connection.serve().unwrap_or_else(|error| Outcome::Broken {
-				node: connection.node.clone().unwrap_or(peer),
-				reason: format!("the connection broke: {error}; what came is kept"),
-			});
-			connection.leave();
-			let _ = done.send(outcome);
+	for (number, stream) in (0..).zip(listener.incoming()) {
+		let begun = stream.and_then(|stream| {
+			shared.strangers.enter(number, &stream)?;
+			let (shared, done) = (Arc::clone(shared), done.clone());
+			thread::Builder::new().spawn(move || {
+				let _ = done.send(attend(&shared, stream, number));
+			})
 		});
+		if begun.is_err() {
+			shared.strangers.leave(number);
+			shared.strangers.end_oldest();
+			thread::sleep(MORE_COME_BACK);
+		}
 	}
+}
+
+fn attend(shared: &Shared, stream: TcpStream, number: u64) -> Outcome {
+	let peer = stream.peer_addr().map_or_else(|_| "?".into(), |peer| peer.to_string());
+	let mut connection = Connection { shared, stream, number, node: None };
+	let served = connection.serve();
+	shared.strangers.leave(number);
+	let node = connection.leave();
+	served.unwrap_or_else(|error| match node {
+		Some(node) => Outcome::Broken { node, reason: broken(&error) },
+		None => Outcome::Stranger { peer, reason: broken(&error) },
+	})
+}
+
+fn broken(error: &FrameError) -> String {
+	format!("the connection broke: {error}; what came is kept")
 }
 
 struct Connection<'s> {
 	shared: &'s Shared,
 	stream: TcpStream,
+	number: u64,
 	node: Option<String>,
 }
 
 impl Connection<'_> {
 	fn serve(&mut self) -> Result<Outcome, FrameError> {
-		self.stream.set_read_timeout(Some(SILENCE))?;
 		self.stream.set_write_timeout(Some(SILENCE))?;
-		let mut from = BufReader::new(self.stream.try_clone()?);
-		let (key, job, node, joins) = match frame::read(&mut from)? {
+		let (key, job, node, joins) = match frame::read(&mut strangers::greeting(&self.stream))? {
 			Message::Hello { key, job, node } => (key, job, node, false),
 			Message::Join { key, job, node } => (key, job, node, true),
 			_ => return Err(FrameError::Magic),
 		};
 		let admitted = self.admit(&key, &job, &node);
+		self.shared.strangers.leave(self.number);
 		let alone = |()| if joins { Ok(()) } else { self.take_over(&node) };
 		if let Err((again, reason)) = admitted.and_then(alone) {
 			frame::write(&mut self.stream, &Message::Refused { again, reason: reason.clone() })?;
 			return Ok(Outcome::Refused { node, reason: format!("refused: {reason}") });
 		}
+		self.stream.set_read_timeout(Some(SILENCE))?;
+		let mut from = BufReader::new(self.stream.try_clone()?);
 		if joins {
 			let _ = coordinator::serve(&mut from, &self.shared.critical_path, &node); // its agent ended
 			return Ok(Outcome::Left);
@@ -262,10 +295,13 @@ impl Connection<'_> {
 		Err((true, "this node has another connection".into()))
 	}
 
-	fn leave(&mut self) {
-		if let (Some(node), Ok(mut busy)) = (self.node.take(), self.shared.busy.lock()) {
+	/// The node that it was of, which may have another now.
+	fn leave(&mut self) -> Option<String> {
+		let node = self.node.take()?;
+		if let Ok(mut busy) = self.shared.busy.lock() {
 			busy.remove(&node);
 		}
+		Some(node)
 	}
 
 	/// A node's run.json is the run's too, unless another's is there. That one first: what the node's folder has, no agent

@@ -20,6 +20,7 @@ mod recorder;
 mod rings;
 mod send;
 mod ship;
+mod strangers;
 mod system;
 mod values;
 

@@ -201,7 +201,7 @@ fn main() -> ExitCode {
 	match run(cli.command) {
 		Ok(()) => ExitCode::SUCCESS,
 		Err(message) => {
-			say(&fathom_import::printable(&message));
+			say(&message);
 			ExitCode::from(3)
 		}
 	}
@@ -361,8 +361,7 @@ fn warn_refused(refused: &[String]) {
 
 /// One line on stderr. Where it cannot be written nobody can be told, and the status stays.
 fn say(line: &str) {
-	use std::io::Write;
-	let _ = std::io::stderr().write_all(format!("fathom-engine: {line}\n").as_bytes());
+	fathom_stream::warn!("fathom-engine: {line}");
 }
 
 /// One line on stdout; a reader that went away is no error.

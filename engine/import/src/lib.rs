@@ -14,4 +14,4 @@ pub use contents::{Call, Object, Op};
 pub use image::{Image, Node, Rows, random};
 pub use imported::{ImportReport, ImportedRun, ProcessIdentity};
 pub use jsonl::{JsonlError, import};
-pub use run_directory::{Folder, printable, publish, shown, write};
+pub use run_directory::{Folder, publish, shown, write};

@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use fathom_sink::{Writer, good_name};
+use fathom_stream::printable;
 
 use crate::image::{Image, Node, random};
 
@@ -14,16 +15,7 @@ pub struct Folder<'a> {
 	pub images: Vec<&'a Image>,
 }
 
-/// Hostile text in a line that says what is wrong: what would end the line, or reach the terminal, is escaped.
-pub fn printable(text: &str) -> String {
-	let escaped = |letter: char| match letter.is_control() {
-		true => letter.escape_default().to_string(),
-		false => letter.to_string(),
-	};
-	text.chars().map(escaped).collect()
-}
-
-/// A path in such a line.
+/// A path in a line that says what is wrong.
 pub fn shown(path: &Path) -> String {
 	printable(&path.display().to_string())
 }

@@ -3,12 +3,13 @@
 //! Everything here takes bytes and returns what was good in them and what was not. No input panics, and a
 //! chunk whose checksum does not fit gives no row.
 
-/// A line for who reads standard error. Where it cannot be written, that stops nothing.
+/// A line for who reads standard error. Names in it send a terminal no orders. Where it cannot be written, that stops
+/// nothing.
 #[macro_export]
 macro_rules! warn {
 	($($words:tt)*) => {{
 		use std::io::Write as _;
-		let _ = writeln!(std::io::stderr(), $($words)*);
+		let _ = writeln!(std::io::stderr(), "{}", $crate::printable(&format!($($words)*)));
 	}};
 }
 
@@ -29,6 +30,7 @@ mod format;
 mod parse;
 #[rustfmt::skip]
 mod plain;
+mod printable;
 mod record;
 mod ring;
 mod rows;
@@ -48,6 +50,7 @@ pub use plain::{
 	Datatype, Hint, Inside, KernelEvent, Link, Mark, Module, OpRecord, ProcessRecord, Rank, Record,
 	Series, Site, Tally, Text, Unfinished,
 };
+pub use printable::printable;
 pub use record::{
 	BINS, Counter, CounterData, FileData, Group, Heat, HeatBin, Object, OpenCall, Order, Part,
 	PatternCounts, Plain, Repeated, Samples, Selection, SomeCounts, size_bin,
