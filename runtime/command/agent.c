@@ -21,7 +21,7 @@ static int lock_node(const char *ring)
 	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
 		return fd;
 	if (fd < 0 || errno != EWOULDBLOCK)
-		fprintf(stderr, "fathom: no agent: cannot lock %s: %s\n", ring, strerror(errno));
+		warn("no agent: cannot lock %s: %s", ring, strerror(errno));
 	if (fd >= 0)
 		close(fd);
 	return -1;
@@ -105,10 +105,9 @@ static const char *engine_or_say(void)
 	const char *engine = engine_find();
 
 	if (!engine)
-		fprintf(stderr,
-			"fathom: no agent: no fathom-engine beside %s/fathom; build it, or set "
-			"FATHOM_ENGINE\n",
-			command_directory());
+		warn("no agent: no fathom-engine beside %s/fathom; build it, or set "
+		     "FATHOM_ENGINE",
+		     command_directory());
 	return engine;
 }
 
@@ -138,8 +137,7 @@ static void await_line(int output)
 	while (agent_says(output, &letter, 1) == 1)
 		if (letter == '\n')
 			return;
-	fprintf(stderr,
-		"fathom: no word from the agent: what Ceph's daemons did first may be missing\n");
+	warn("no word from the agent: what Ceph's daemons did first may be missing");
 }
 
 /* Somebody must say who is critical, if that is what the selection asks. */
@@ -168,7 +166,7 @@ void agent_start(struct run *run, bool wait)
 	if (wait && (pipe2(input, O_CLOEXEC) || pipe2(output, O_CLOEXEC)))
 		fail(EXIT_FATHOM, "cannot make a pipe: %s", strerror(errno));
 	if (!start(run, engine, lock, input[0], output[1]))
-		fprintf(stderr, "fathom: no agent: cannot start a process: %s\n", strerror(errno));
+		warn("no agent: cannot start a process: %s", strerror(errno));
 	close(lock);
 	if (!wait)
 		return;
@@ -193,7 +191,7 @@ void agent_end(const struct run *run)
 		fwrite(line, 1, (size_t)got, stderr);
 	if (got == 0)
 		return;
-	fprintf(stderr, "fathom: the agent goes on: it has not ended in %d s\n", END_MS / 1000);
+	warn("the agent goes on: it has not ended in %d s", END_MS / 1000);
 }
 
 /* $$ is the script's shell, in its subshells too: the agent stays while the script runs. */

@@ -20,6 +20,7 @@ struct text {
 	char *at;
 	size_t used, room;
 };
+__attribute__((format(printf, 1, 2))) void warn(const char *format, ...); /* one line on stderr */
 __attribute__((noreturn, format(printf, 2, 3))) void fail(int status, const char *format, ...);
 __attribute__((format(printf, 1, 2))) char *format_text(const char *format, ...);
 __attribute__((format(printf, 2, 3))) void text_add(struct text *text, const char *format, ...);

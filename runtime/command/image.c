@@ -142,5 +142,5 @@ void image_say(const char *path)
 		munmap((void *)image.at, image.size);
 	}
 	if (reason)
-		fprintf(stderr, "fathom: run: %s %s\n", path, reason);
+		warn("run: %s %s", path, reason);
 }

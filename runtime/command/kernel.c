@@ -100,8 +100,8 @@ void kernel_end(const struct run *run)
 		line = line_of(run->kernel_output);
 		if (!*line || strcmp(line, "done") == 0)
 			break;
-		fprintf(stderr, "fathom: --kernel: %s\n", line);
+		warn("--kernel: %s", line);
 	}
 	if (!*line)
-		fprintf(stderr, "fathom: --kernel: it was not recorded to its end\n");
+		warn("--kernel: it was not recorded to its end");
 }

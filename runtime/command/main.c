@@ -92,7 +92,7 @@ static int command_run(int argc, char **argv)
 	ring_remove_if_done(run.ring);
 	if (!run.options.no_show)
 		python_run((char *[]){"show", (char *)run.directory, NULL});
-	fprintf(stderr, "fathom: run directory %s\n", run.directory);
+	warn("run directory %s", run.directory);
 	return end_as(status);
 }
 

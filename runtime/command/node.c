@@ -252,11 +252,9 @@ void ring_say_unwritten(const struct run *run)
 	if (directory)
 		closedir(directory);
 	if (count)
-		fprintf(stderr,
-			"fathom: %s: %s: calls of %u of its processes are in this node's memory "
-			"alone; make "
-			"room, then: fathom pack --recover %s\n",
-			run->directory, strerror(reason), count, run->directory);
+		warn("%s: %s: calls of %u of its processes are in this node's memory "
+		     "alone; make room, then: fathom pack --recover %s",
+		     run->directory, strerror(reason), count, run->directory);
 }
 
 /* A clean end leaves only our own files; rings of killed processes stay for the first reader. */

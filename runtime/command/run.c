@@ -310,7 +310,7 @@ void run_finish(const struct run *run, int wait_status)
 
 	/* The program has run: whatever fails from here on is said, and changes no exit status. */
 	if (!replace_file(path, text))
-		fprintf(stderr, "fathom: cannot complete %s: %s\n", path, strerror(errno));
+		warn("cannot complete %s: %s", path, strerror(errno));
 	if (lock >= 0)
 		close(lock);
 }

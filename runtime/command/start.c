@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -271,9 +272,13 @@ static const char *python_find(void)
 	return "python3";
 }
 
-/* As `-m fathom`; but a package that cannot be loaded is one line that says which, where, and why. */
+/* As `-m fathom`; but a package that cannot be loaded is one line that says which, where, and why, and Ctrl-C while it is
+ * loaded ends it without a word. */
 static const char start_fathom[] =
-	"import sys\n"
+	"import _signal, sys\n"
+	"raises = _signal.getsignal(2) is _signal.default_int_handler\n"
+	"if raises:\n"
+	"    _signal.signal(2, _signal.SIG_DFL)\n"
 	"def why(error):\n"
 	"    import os\n"
 	"    if not isinstance(error, ImportError):\n"
@@ -291,26 +296,39 @@ static const char start_fathom[] =
 	"    print(f'fathom: {why(error)}, or name another Python in FATHOM_PYTHON', "
 	"file=sys.stderr)\n"
 	"    sys.exit(125)\n"
+	"if raises:\n"
+	"    _signal.signal(2, _signal.default_int_handler)\n"
 	"command()\n";
+
+/* Python 3.11 keeps what a limit (ulimit -f) lets it write of a compiled module, and later takes it for a whole one. */
+static bool files_are_limited(void)
+{
+	struct rlimit limit;
+
+	return !getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY;
+}
 
 /* -P: a file of the user's in the current directory must not stand in for a module. The code is in the environment, as
  * whoever looks at processes wants to see the command. */
 void python_exec(char **arguments)
 {
 	size_t count = 0;
+	size_t used = 0;
 	const char **words;
 
 	while (arguments[count])
 		count++;
-	words = calloc(count + 5, sizeof(*words));
+	words = calloc(count + 6, sizeof(*words));
 	if (!words)
 		fail(EXIT_FATHOM, "out of memory");
-	words[0] = python_find();
-	words[1] = "-P";
-	words[2] = "-c";
-	words[3] = "import os; exec(os.environ.pop('FATHOM_START'))";
+	words[used++] = python_find();
+	words[used++] = "-P";
+	if (files_are_limited())
+		words[used++] = "-B";
+	words[used++] = "-c";
+	words[used++] = "import os; exec(os.environ.pop('FATHOM_START'))";
 	setenv("FATHOM_START", start_fathom, 1);
-	memcpy(words + 4, arguments, count * sizeof(*words));
+	memcpy(words + used, arguments, count * sizeof(*words));
 	setenv("FATHOM_COMMAND", format_text("%s/fathom", command_directory()), 1);
 	execvp(words[0], (char **)words);
 	fail(EXIT_FATHOM, "cannot start %s: %s; name a Python with fathom in FATHOM_PYTHON",

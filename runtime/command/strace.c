@@ -135,5 +135,5 @@ void strace_import(const struct run *run)
 	}
 	if (child > 0 && child_wait(child, &status) && status == 0)
 		return;
-	fprintf(stderr, "fathom: what strace wrote was not imported; it is in %s\n", logs(run));
+	warn("what strace wrote was not imported; it is in %s", logs(run));
 }

@@ -1,4 +1,4 @@
-/* Strings that grow, JSON text, files that appear whole or not at all. */
+/* Strings that grow, lines for people, JSON text, files that appear whole or not at all. */
 #include "command.h"
 
 #include <errno.h>
@@ -14,18 +14,6 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-
-void fail(int status, const char *format, ...)
-{
-	va_list list;
-
-	fputs("fathom: ", stderr);
-	va_start(list, format);
-	vfprintf(stderr, format, list);
-	va_end(list);
-	fputc('\n', stderr);
-	exit(status);
-}
 
 char *format_text(const char *format, ...)
 {
@@ -85,6 +73,63 @@ static size_t utf8_length(const unsigned char *s)
 	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
 		return 0;
 	return length;
+}
+
+/* Letters of three bytes that turn the direction of a line, or end it; those of C1 act in a terminal, as do bytes below a
+ * blank. */
+static bool is_order(const unsigned char *s, size_t length)
+{
+	if (length == 1)
+		return *s < 0x20 || *s == 0x7f;
+	if (length == 2)
+		return *s == 0xc2 && s[1] < 0xa0;
+	return length == 3 && *s == 0xe2 &&
+	       ((s[1] == 0x80 &&
+		 (s[2] == 0x8e || s[2] == 0x8f || (s[2] >= 0xa8 && s[2] <= 0xae))) ||
+		(s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9));
+}
+
+/* One line on stderr. Names that others chose send the terminal no orders. */
+static void say_line(const char *format, va_list list)
+{
+	struct text line = {0};
+	char *words;
+
+	if (vasprintf(&words, format, list) < 0)
+		return;
+	for (const unsigned char *s = (const unsigned char *)words; *s;) {
+		const size_t length = utf8_length(s);
+		const size_t size = length ? length : 1;
+
+		if (length && !is_order(s, length))
+			text_bytes(&line, (const char *)s, length);
+		else
+			for (size_t i = 0; i < size; i++)
+				text_add(&line, "\\x%02x", s[i]);
+		s += size;
+	}
+	fprintf(stderr, "fathom: %s\n", line.at ? line.at : "");
+	free(line.at);
+	free(words);
+}
+
+void warn(const char *format, ...)
+{
+	va_list list;
+
+	va_start(list, format);
+	say_line(format, list);
+	va_end(list);
+}
+
+void fail(int status, const char *format, ...)
+{
+	va_list list;
+
+	va_start(list, format);
+	say_line(format, list);
+	va_end(list);
+	exit(status);
 }
 
 void json_string(struct text *out, const char *value)
