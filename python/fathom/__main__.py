@@ -156,9 +156,7 @@ def main(words: Sequence[str] | None = None) -> int:
         return status
     except FathomError as error:
         if not error.reported:
-            # What another's words are part of, a damaged table's say: its letters reach no terminal as they are.
-            lines = map(printable, str(error).split("\n"))
-            print("fathom: " + "\n".join(lines), file=sys.stderr)
+            print(f"fathom: {error}", file=sys.stderr)
         return error.status
     except BrokenPipeError:  # `fathom query … | head`
         _discard_output()

@@ -63,6 +63,10 @@ class FathomError(Exception):
     status = 3
     reported = False  # another program has printed its line already
 
+    def __str__(self) -> str:
+        """What another's words are part of, a damaged table's say: its letters reach no terminal as they are."""
+        return "\n".join(map(printable, super().__str__().split("\n")))
+
 
 class UsageError(FathomError):
     """The user asked for what cannot be."""

@@ -4,6 +4,7 @@ from typing import Any
 
 from fathom.analysis.part import is_all_own
 from fathom.pages.part import Page
+from fathom.run import lost
 from fathom.run.launchers import starts_others
 from fathom.run.manifest import command_line, failure, imported_by
 from fathom.text import numbers
@@ -67,6 +68,8 @@ def _why_nothing(page: Page) -> str:
         unreadable = page.source.sql("select 1 from marks where kind = 'unreadable'").num_rows
         rest = ", but parts of it could not be read" if unreadable else ""
         return f"what was imported from {tool} has none{rest}"
+    if lost.marks(page.source.sql):
+        return "what it recorded is damaged or missing"
     if page.runs["processes"]:
         return "its processes made none on the layers that are recorded"
     if not command:

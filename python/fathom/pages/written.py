@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from fathom.run.store import as_json
+from fathom.text.quoting import json_lines, json_text
 
 ROWS = 10_000  # that are text at the same time
 
@@ -27,7 +28,7 @@ def _object(content: Mapping[str, Any]) -> Iterator[str]:
         if isinstance(value, pa.Table):
             yield from _rows(value, "  ")
         else:
-            yield json.dumps(value, indent=2, ensure_ascii=False).replace("\n", "\n  ")
+            yield json_text(value).replace("\n", "\n  ")
         before = ","
     yield "\n}" if content else "{}"
 
@@ -37,7 +38,7 @@ def _rows(table: pa.Table, margin: str = "") -> Iterator[str]:
     for first in range(0, table.num_rows, ROWS):
         text = []
         for row in as_json(table.slice(first, ROWS)):
-            text.append(f"{before}\n{margin}  {json.dumps(row, ensure_ascii=False)}")
+            text.append(f"{before}\n{margin}  {json_lines(json.dumps(row, ensure_ascii=False))}")
             before = ","
         yield "".join(text)
     yield f"\n{margin}]" if table.num_rows else "[]"

@@ -18,7 +18,7 @@ from pyarrow.parquet import ParquetFile
 
 from fathom.errors import DamagedRun, FathomError, UsageError, unknown
 from fathom.files import is_file, is_folder, is_there, listed
-from fathom.run import database, foreign, macros, manifest, onefile
+from fathom.run import database, foreign, lost, macros, manifest, onefile
 from fathom.run.directory import find, resolve
 from fathom.run.engine import engine
 from fathom.run.logs import tool_of
@@ -252,12 +252,17 @@ def open_as(
         return _unpacked(kind, Path(path), memory, with_runtime)
     directory = resolve(path)
     with foreign.readable(directory):
+        known = is_file(
+            directory / "tables" / "runs.parquet"
+        )  # else who packs it says what is lost
         _pack(directory, quiet)
         _check(directory)
         run = kind(directory, memory, with_runtime)
         if not _is_closed(directory):
             manifest.complete(run.path, run.sql)
         _tidy(run)
+        if known and not quiet:
+            lost.say(run.sql, run.path)
     return run
 
 

@@ -59,7 +59,12 @@ def _escape(letter: str) -> str:
 def json_text(value: Any, default: Callable[[Any], Any] | None = None) -> str:
     """For people and programs: letters stay as they are, but those that a terminal acts upon or hides are escapes.
     `default`: what becomes of values that JSON has not."""
-    lines = json.dumps(value, indent=2, ensure_ascii=False, default=default).split("\n")
+    return json_lines(json.dumps(value, indent=2, ensure_ascii=False, default=default))
+
+
+def json_lines(text: str) -> str:
+    """The same of JSON that was written with its letters as they are."""
+    lines = text.split("\n")
     return "\n".join(one if one.isprintable() else _shown(one) for one in lines)
 
 

@@ -188,5 +188,5 @@ def csv_text(rows: pa.Table) -> str:
 def write_csv(rows: pa.Table) -> None:
     """The same to standard output; on a terminal without what that would act upon."""
     text = csv_text(rows)
-    shown = "\n".join(map(printable, text.split("\n"))) if on_terminal(sys.stdout) else text
+    shown = "\n".join(map(printable, text.split("\n"))) if sys.stdout.isatty() else text
     sys.stdout.write(shown)

@@ -16,7 +16,8 @@ from fathom.codegen.generate.plan import Plan, plan
 from fathom.codegen.generate.restructure import restructure
 from fathom.codegen.generate.spec import Option, Point, Spec
 from fathom.codegen.generate.splice import splice
-from fathom.errors import FathomError, UsageError
+from fathom.errors import FathomError, UsageError, why
+from fathom.files import replace_bytes
 
 
 @dataclass(frozen=True)
@@ -105,16 +106,17 @@ def write(generated: Generated, source: Path, out: Path) -> list[Path]:
     copy = out / source.name
     if source.name in generated.texts and copy.exists() and not copy.samefile(source):
         _check_copy(generated, copy)
+    path = out
     try:
         out.mkdir(parents=True, exist_ok=True)
         written = []
         for name, text in generated.texts.items():
             path = out / name
             if not path.exists() or path.read_bytes() != text.encode():
-                path.write_bytes(text.encode())
+                replace_bytes(path, text.encode())
                 written.append(path)
     except OSError as error:
-        raise FathomError(f"{error.filename}: {error.strerror}") from error
+        raise FathomError(f"{path}: {why(error)}") from error
     return written
 
 

@@ -11,7 +11,8 @@ from fathom.codegen.generate.plan import Plan
 from fathom.codegen.generate.spec import Spec
 from fathom.codegen.hints import file, run
 from fathom.codegen.hints.sketch import Sketch
-from fathom.errors import FathomError, UsageError
+from fathom.errors import FathomError, UsageError, why
+from fathom.files import replace_text
 from fathom.text import numbers
 
 
@@ -69,7 +70,7 @@ def write(path: Path, text: str) -> None:
                 )
             return
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        replace_text(path, text)
     except OSError as error:
-        raise FathomError(f"{path}: {error.strerror}") from error
+        raise FathomError(f"{path}: {why(error)}") from error
     print(path)

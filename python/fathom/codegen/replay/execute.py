@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fathom.codegen.replay.program import Program
-from fathom.errors import FathomError, UsageError
+from fathom.errors import FathomError, UsageError, why
 from fathom.files import replace_bytes, replace_text
 from fathom.run import mpi, paths
 from fathom.tune.settings.stacks import OPEN_MPI, installed_stacks, named
@@ -32,7 +32,7 @@ def write(program: Program, source: Path) -> None:
         if program.table:
             replace_bytes(source.with_suffix(".table"), program.table)
     except OSError as error:
-        raise FathomError(f"replay: {source}: {error.strerror}") from error
+        raise FathomError(f"replay: {source}: {why(error)}") from error
 
 
 def build(program: Program, built: Path, compiler: Sequence[str] | None) -> None:
@@ -44,10 +44,11 @@ def build(program: Program, built: Path, compiler: Sequence[str] | None) -> None
         words += [*FLAGS, "-o", str(built), str(source), *_hdf5(program)]
         _done(subprocess.run(words, capture_output=True, text=True, check=False), words)
     if program.table:
+        table = built.with_name(f"{built.name}.table")
         try:
-            built.with_name(f"{built.name}.table").write_bytes(program.table)
+            replace_bytes(table, program.table)
         except OSError as error:
-            raise FathomError(f"{error.filename}: {error.strerror}") from error
+            raise FathomError(f"{table}: {why(error)}") from error
 
 
 def _hdf5(program: Program) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
-from fathom.errors import FathomError
+from fathom.errors import FathomError, system_error
 from fathom.forward.group import Group
 from fathom.run import paths, programs
 from fathom.run.store import open_run
@@ -65,7 +65,7 @@ class Executor:
             for new in filter(None, (place, out, store)):
                 new.mkdir(parents=True)
         except OSError as error:
-            raise FathomError(f"tune: {error.filename}: {error.strerror}") from error
+            raise FathomError(f"tune: {system_error(error)}") from error
         began = time.monotonic()
         try:
             return self._judged(number, settings, timeout, look, out)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from fathom.errors import FathomError, UsageError
+from fathom.errors import FathomError, UsageError, system_error
 from fathom.files import is_file, is_there
 from fathom.tune.store.entry import Entry, of_data
 
@@ -90,7 +90,7 @@ class Base:
             what = f"{error}; move it away, and import an export of it"
             raise FathomError(f"{self.path}: {what}") from error
         except OSError as error:
-            raise FathomError(f"{error.filename}: {error.strerror}") from error
+            raise FathomError(system_error(error)) from error
 
     @contextmanager
     def _writing(self) -> Iterator[None]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fathom.errors import FathomError, UsageError
+from fathom.errors import FathomError, UsageError, system_error
 from fathom.files import alone_in, is_file, replace_text
 from fathom.run import paths, programs
 from fathom.tune.sweep.plan import Plan, Point, Program
@@ -42,7 +42,7 @@ class Study:
             for server in plan.servers:
                 (plan.directory / server).mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise FathomError(f"study: {error.filename}: {error.strerror}") from error
+            raise FathomError(f"study: {system_error(error)}") from error
         self.done = self._read()
 
     def _read(self) -> dict[str, Done]:
