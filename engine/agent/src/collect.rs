@@ -144,7 +144,8 @@ fn say(outcome: &Outcome, strangers: usize) {
 			warn!("fathom-engine: {node}: {reason}");
 		}
 		Outcome::Stranger { peer, reason } if strangers <= TOLD => {
-			let last = if strangers == TOLD { "; of more of this kind nothing is said" } else { "" };
+			let last =
+				if strangers == TOLD { "; of more of this kind nothing is said" } else { "" };
 			warn!("fathom-engine: {peer}: {reason}{last}");
 		}
 		Outcome::Stranger { .. } | Outcome::Left => {}

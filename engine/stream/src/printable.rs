@@ -18,7 +18,10 @@ mod tests {
 
 	#[test]
 	fn orders_to_a_terminal_become_text() {
-		assert_eq!(printable("\x1b[31m\r\u{9b}\u{202e}\u{2028}"), "\\u{1b}[31m\\r\\u{9b}\\u{202e}\\u{2028}");
+		assert_eq!(
+			printable("\x1b[31m\r\u{9b}\u{202e}\u{2028}"),
+			"\\u{1b}[31m\\r\\u{9b}\\u{202e}\\u{2028}"
+		);
 		let plain = "ü \"a\" 'b' C:\\c \u{1f600}";
 		assert_eq!(printable(plain), plain);
 	}

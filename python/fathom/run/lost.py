@@ -19,7 +19,8 @@ KINDS = (
 def marks(sql: Callable[..., pa.Table]) -> list[dict[str, Any]]:
     """Their kind and detail."""
     asked = "select kind, detail from marks where list_contains($kinds, kind) order by all"
-    return sql(asked, kinds=list(KINDS)).to_pylist()
+    rows: list[dict[str, Any]] = sql(asked, kinds=list(KINDS)).to_pylist()
+    return rows
 
 
 def say(sql: Callable[..., pa.Table], directory: Path) -> None:
