@@ -27,7 +27,7 @@ READERS = (
 MOST = 1 << 30  # bytes of memory
 LONGEST = 600  # seconds, on a busy machine
 #: What a terminal would act upon.
-RAW = re.compile("[\0-\x08\x0b-\x1f\x7f\x80-\x9f]")
+RAW = re.compile("[\0-\x08\x0b-\x1f\x7f\x80-\x9f\u2028-\u202e\u2066-\u2069]")
 NAMES = (
     "<script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "'; drop table files; --", "$(touch pwned)",
     "`touch pwned`", "\x1b[31mred\x1b]0;title\x07", "\u009b31m", "two\nlines", "=1+1", "-rf", "a\\b\\0", "%s%n",

@@ -105,7 +105,7 @@ def _files(tables: str, _: tuple[int, int]) -> list[tuple[Path, range]]:
     try:
         files = listed(Path(tables, "calls"), "*.parquet")
         return [(file, _held(pq.read_metadata(file))) for file in files]
-    except (OSError, pa.ArrowException) as error:
+    except database.UNREADABLE as error:
         raise RunError(f"{tables}: {error}; pack the run again") from error
 
 

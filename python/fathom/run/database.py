@@ -44,6 +44,8 @@ NAME = re.compile("[a-z_]+", re.ASCII)
 # What a reader gets beside the stored columns.
 COMPUTED = {"calls": ", duration - nested as exclusive"}
 WORDS = ("VARCHAR", "BOOLEAN")  # types that are no numbers
+#: What Arrow raises of a file whose bytes are none of a table's; of names that are no UTF-8 Python's own.
+UNREADABLE = (OSError, pa.ArrowException, UnicodeDecodeError)
 #: DuckDB's HUGEINT as Arrow has it.
 SUM = pa.decimal128(38, 0)
 
@@ -149,7 +151,7 @@ def _rows(parts: list[Path]) -> int:
     """Of a damaged one more than enough: whoever reads it says what is wrong."""
     try:
         return sum(pq.read_metadata(part).num_rows for part in parts)
-    except (OSError, pa.ArrowException):
+    except UNREADABLE:
         return FEW + 1  # more than any limit
 
 
@@ -298,7 +300,7 @@ def _absent(name: str, file: Path) -> str:
         return ""
     try:
         stored = frozenset(pq.read_schema(file).names)
-    except (OSError, pa.ArrowException):
+    except UNREADABLE:
         return ""  # DuckDB says what is wrong with it
     absent = {column: kind for column, kind in later.items() if column not in stored}
     return f", {_nulls(absent)}" if absent else ""

@@ -307,7 +307,7 @@ def _read(file: Path, names: list[str] | None = None) -> pa.Table:
     try:
         with pq.ParquetFile(file) as opened:
             return opened.read(columns=names)
-    except pa.ArrowException as error:
+    except (pa.ArrowException, UnicodeDecodeError) as error:
         raise _damaged(f"{file}: {error}") from error
 
 

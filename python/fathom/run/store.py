@@ -77,7 +77,7 @@ class Run:
             return rows.to_table(
                 filter=None if self.with_runtime or not apart else ~pc.field("runtime")
             )
-        except (OSError, pa.ArrowException) as error:
+        except database.UNREADABLE as error:
             raise database.damaged(pattern, str(error)) from error
 
     @cached_property
@@ -153,7 +153,7 @@ def _known_streams(directory: Path) -> list[str]:
     try:
         with ParquetFile(known) as file:
             return [str(path) for path in file.read(columns=["path"])["path"].to_pylist()]
-    except (OSError, pa.ArrowException) as error:
+    except database.UNREADABLE as error:
         raise database.damaged(known, str(error)) from error
     except KeyError:
         raise database.damaged(known, "has no column path") from None

@@ -7,12 +7,15 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from fathom.webapi.serve.connections import LONGEST_HEAD, SILENCE, STRANGERS
 from serve.served import Server, served
+from serve.test_confined import LARGE
 
 MOST = 2000  # connections; the server has descriptors for 1024 files
 
@@ -119,3 +122,31 @@ def test_nothing_is_printed_whatever_is_sent(server: Server) -> None:
     mistaken = b'{"name":"a.c","text":"x"}'
     assert server.get("/api/v1/archive", "POST", mistaken)[0] == 400
     assert [line for line in printed(server) if not line.startswith("fathom: ")] == []
+
+
+@pytest.mark.full
+def test_its_owner_is_answered_among_strangers_and_the_worst_of_statements(server: Server) -> None:
+    """A hundred statements whose values are as large as the machine, beside 2,000 silent connections."""
+    server.enter()
+    silent = [connect(server) for _ in range(MOST)]
+    took, done = [], threading.Event()
+
+    def look() -> None:
+        while not done.wait(0.1):
+            for screen in ("runs", "overview?run=small", "findings?run=small"):
+                began = time.monotonic()
+                assert server.ask(screen)[0] == 200
+                took.append(time.monotonic() - began)
+
+    with ThreadPoolExecutor() as threads:
+        looking = threads.submit(look)
+        try:
+            for number in range(100):
+                statement = quote(LARGE[number % len(LARGE)])
+                status, answer = server.ask(f"sql?run=small&q={statement}")
+                assert status == 422 and "ask for less" in answer["error"]
+        finally:
+            done.set()
+        looking.result()
+    assert len(silent) == MOST and len(took) >= 100
+    print(f"{len(took)} answers meanwhile, the longest took {max(took):.2f} s")

@@ -142,5 +142,5 @@ class Selected:
             done = macros.execute(connection, statement)
             reader: pa.RecordBatchReader = done.to_arrow_reader(rows)
             yield from reader
-        except (duckdb.Error, pa.ArrowException) as error:
+        except (duckdb.Error, pa.ArrowException, UnicodeDecodeError) as error:
             raise DamagedRun(f"{self.run.path}: {str(error).strip().splitlines()[0]}") from error

@@ -17,7 +17,7 @@ from fathom.files import listed
 from fathom.run import manifest
 from fathom.run.anonymise import described
 from fathom.run.anonymise.names import Names
-from fathom.run.database import damaged, parts_of, table_files
+from fathom.run.database import UNREADABLE, damaged, parts_of, table_files
 from fathom.run.store import Run
 
 Change = Callable[[str], str]
@@ -95,7 +95,7 @@ def _rewrite(part: Path, into: Path, changes: dict[str, Change]) -> None:
                         for field in schema
                     ]
                     writer.write_table(pa.table(arrays, schema=schema), row_group_size=len(rows))
-    except pa.ArrowException as error:
+    except UNREADABLE as error:
         raise damaged(part, str(error)) from error
 
 
