@@ -166,7 +166,7 @@ impl Server {
 
 	pub fn done_answered(&mut self, key: Key, answer: Result<Answer, Trouble>) {
 		match answer {
-			Ok(Answer::Offsets(offsets)) if offsets.first().is_some_and(|at| *at != u64::MAX) => {
+			Ok(Answer::Offsets(offsets, _)) if offsets.first().is_some_and(|at| *at != u64::MAX) => {
 				let reply = Reply::Append {
 					offset: offsets[0],
 					level: fathom_wire::number::level::WRITTEN,

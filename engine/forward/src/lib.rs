@@ -69,6 +69,7 @@ mod stripes;
 mod throttle;
 mod traced;
 mod trouble;
+mod truncations;
 mod upstream_store;
 mod workers;
 mod writes;

@@ -59,8 +59,8 @@ impl Server {
 				}
 				Ok(())
 			}
-			Request::Reserve { handle, flags, size, wanted, outcomes } => {
-				let ask = OwnerRequest { flags, size, wanted, outcomes };
+			Request::Reserve { handle, flags, size, stamp, wanted, outcomes } => {
+				let ask = OwnerRequest { flags, size, stamp, wanted, outcomes };
 				self.serve_as_owner(id_of(handle), Asker::Peer(key), ask);
 				Ok(())
 			}
@@ -121,7 +121,7 @@ impl Server {
 				});
 			}
 			Request::SetAttr { handle, set } if set.which & set::SIZE != 0 => {
-				self.cut_end(key, handle, set.size);
+				self.begin_truncation(key, handle, set.size);
 			}
 			Request::SetAttr { set, .. } => self.give(key, move |store| {
 				store.set_attr(&object, &set, false).map(|attr| Reply::SetAttr { attr })
@@ -149,45 +149,12 @@ impl Server {
 				});
 			}
 			// all that is left of an open is to truncate
-			_ => self.cut_end(key, object.handle(), 0),
-		}
-	}
-
-	/// The owner of the file's end knows of a truncation, or refuses it.
-	pub fn truncation_granted(&mut self, key: Key, known: Result<(), Trouble>) {
-		let Some(pending) = self.pending(key) else { return };
-		let (handle, request) = (pending.handle, pending.request.clone());
-		let doing = std::mem::replace(&mut pending.doing, Doing::Simple);
-		let object = match (known, self.object(key, handle)) {
-			(Ok(()), Ok(object)) => object,
-			(known, _) => {
-				let stale = || Trouble::from(Errno::STALE);
-				let trouble = known.err().unwrap_or_else(stale);
-				if matches!(doing, Doing::Truncating(_)) {
-					self.release(key, handle);
-				}
-				self.leave_queue(key);
-				return self.fail_with(key, trouble.status(), (0, 0), &trouble.why);
-			}
-		};
-		match (request, doing) {
-			(Request::SetAttr { set, .. }, _) => self.give(key, move |store| {
-				store.set_attr(&object, &set, true).map(|attr| Reply::SetAttr { attr })
-			}),
-			(_, Doing::Truncating(reply)) => self.give(key, move |store| {
-				let set = fathom_wire::SetAttr { which: set::SIZE, ..Default::default() };
-				let attr = store.set_attr(&object, &set, true)?;
-				Ok(match *reply {
-					Reply::Open { handle, created, .. } => Reply::Open { handle, attr, created },
-					other => other,
-				})
-			}),
-			_ => {}
+			_ => self.begin_truncation(key, object.handle(), 0),
 		}
 	}
 
 	/// The client holds a file once less.
-	fn release(&mut self, key: Key, handle: Handle) {
+	pub fn release(&mut self, key: Key, handle: Handle) {
 		if let Some(client) = self.clients.get_mut(&key.0) {
 			release(client, &mut self.files, handle, 1);
 		}

@@ -35,6 +35,7 @@ use crate::queue::Key;
 use crate::reaper::Orphan;
 use crate::store::Store;
 use crate::trouble::{Trouble, errno_text};
+use crate::truncations::Pausing;
 use crate::workers::Workers;
 use crate::{Map, Settings};
 
@@ -66,6 +67,8 @@ pub struct Server {
 	pub locks: Locks,
 	/// When owners of files are asked again for locks.
 	pub relays: BTreeSet<(Instant, Key)>,
+	/// When owners of files' ends are asked again for extents, or for a truncation.
+	pub pauses: BTreeSet<(Instant, Pausing)>,
 	pub deadlocks: DeadlockDetector,
 	pub workers: Workers<Done>,
 	pub group: Group,
@@ -178,10 +181,11 @@ impl Server {
 			full_until: None,
 			clients: Map::default(),
 			files,
-			owner: AppendOwner::new(journals),
+			owner: AppendOwner::new(journals)?,
 			given_up: GivenUp::default(),
 			locks: Locks::default(),
 			relays: BTreeSet::new(),
+			pauses: BTreeSet::new(),
 			deadlocks: DeadlockDetector::default(),
 			workers: Workers::start(settings.workers, store.clone()).map_err(text)?,
 			orphans: Vec::new(),
@@ -263,6 +267,7 @@ impl Server {
 		self.spare_descriptors();
 		self.accept_again(listeners);
 		self.relay_again();
+		self.ask_owners_again();
 		self.follow_waits();
 		self.expire();
 		self.finish_inline();
@@ -296,6 +301,7 @@ impl Server {
 			.filter_map(BTreeSet::first)
 			.map(|(due, _)| *due);
 		let next = first
+			.chain(self.pauses.first().map(|(due, _)| *due))
 			.chain(self.deadlocks.next())
 			.min()
 			.map_or(TICK, |due| due.saturating_duration_since(clock::now()).min(TICK));

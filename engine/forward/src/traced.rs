@@ -200,7 +200,8 @@ impl Server {
 			return;
 		}
 		let keys: Vec<Key> = match done {
-			Done::Simple(key, ..) | Done::Partial(key, _) | Done::Size(_, key, _) => vec![*key],
+			Done::Simple(key, ..) | Done::Truncated(key, _) => vec![*key],
+			Done::Partial(key, _) | Done::Size(_, key, _) => vec![*key],
 			Done::Read(key, ..) | Done::Synced(key, ..) | Done::Relayed(key, ..) => vec![*key],
 			Done::WithData(key, _) | Done::FoundAgain(key, ..) => vec![*key],
 			Done::Written(_, pieces, _) => pieces.iter().map(|(piece, _)| piece.key).collect(),
