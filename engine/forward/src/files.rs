@@ -143,7 +143,7 @@ impl Files {
 			used,
 		});
 		(file.path, file.used) = (path, used);
-		if object.is_writable() && !file.object.is_writable() {
+		if object.is_of_another() || (object.is_writable() && !file.object.is_writable()) {
 			file.object = object;
 		}
 		if self.known.len() > self.look_at {

@@ -9,6 +9,7 @@ mod answers;
 mod append_owner;
 mod appends;
 mod ask_owner;
+mod asked_by;
 mod auth;
 mod bounded_map;
 mod cache;

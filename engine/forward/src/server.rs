@@ -13,6 +13,7 @@ use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
 
 use crate::append_owner::AppendOwner;
+use crate::asked_by::Relayed;
 use crate::auth::random;
 use crate::cache::Cache;
 use crate::client::Client;
@@ -50,6 +51,8 @@ pub struct Server {
 	pub ended: Ended,
 	/// None: changes of names are not remembered over a restart.
 	pub intents: Option<Arc<Intents>>,
+	/// Changes of names that other servers have asked for.
+	pub relayed: Relayed,
 	/// Largest part of the data that is moved at once.
 	pub piece: usize,
 	pub pool_free: usize,
@@ -172,6 +175,7 @@ impl Server {
 			plugin_ops: PluginOps::load(&settings, &store)?,
 			epoch: u64::from_le_bytes(random()?),
 			intents: intents.map(Arc::new),
+			relayed: Relayed::default(),
 			ended,
 			piece: PIECE.min(settings.pool),
 			pool_free: settings.pool,

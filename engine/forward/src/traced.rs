@@ -184,6 +184,7 @@ impl Server {
 	pub fn do_for(&mut self, key: Key, work: Work<Done>) {
 		let purpose = self.purpose(key, 0);
 		let handle = self.pending(key).map_or(Handle::ROOT, |pending| pending.handle);
+		let work = self.for_origin(key, work);
 		self.workers_of(&handle).give(purpose, work);
 	}
 

@@ -60,6 +60,14 @@ impl Server {
 		self.ask_for_truncation(key);
 	}
 
+	/// One that the owner of the file's end has granted to another server, which asks for it: what waits here may wait for it.
+	pub fn begin_granted(&mut self, key: Key, size: u64) {
+		if let Some(pending) = self.pending(key) {
+			pending.cut_to = size;
+		}
+		self.truncate(key);
+	}
+
 	fn ask_for_truncation(&mut self, key: Key) {
 		let Some(pending) = self.pending(key) else { return };
 		let shared = pending.hints.has(hint::APPEND_SHARED);
@@ -114,6 +122,9 @@ impl Server {
 
 	/// It is done, or has failed: the owner hears it before the client.
 	pub fn truncated(&mut self, key: Key, result: Result<Reply, Trouble>) {
+		if self.is_granted(key) {
+			return self.end_truncation(key, result);
+		}
 		let Some(pending) = self.pending(key) else { return };
 		let (handle, size) = (pending.handle, pending.cut_to);
 		let flag = if result.is_ok() { reserve::DONE } else { reserve::GIVEN_UP };
