@@ -258,6 +258,12 @@ def a_server(served: Server, digest: bytes = b"") -> Client:
     return served.client(hints={HINT["list"]: digest})
 
 
+def reserved(asker: Client, ident: bytes, wanted: list[Any]) -> Any:
+    """Offsets that the owner of a file's end gives, asked with the stamp that it says."""
+    stamp, _ = asker.ask("reserve", ident, 0, 0, 0, wanted, [])
+    return asker.ask("reserve", ident, 0, 0, stamp, wanted, [])[1]
+
+
 @contextmanager
 def server(tmp: Path, *options: str) -> Iterator[Server]:
     """A server of tmp/store on a Unix socket, ended afterwards; it must not have died before."""

@@ -19,6 +19,10 @@ FLAG = NUMBERS["flag"]
 RETRY, PULL, NONBLOCKING = FLAG["retry"], FLAG["pull"], FLAG["nonblocking"]
 
 
+SHARED = {NUMBERS["hint"]["append_shared"]: b""}
+TO_NOTHING = [8, 0, 0, 0, 0, 0, 0, 0, 0]  # of setattr
+
+
 class Group:
     """Servers of tmp/store that know each other."""
 
@@ -115,6 +119,19 @@ def run(sources: list[Source], steps: range) -> list[threading.Thread]:
     threads = [threading.Thread(target=source.append, args=[steps]) for source in sources]
     [thread.start() for thread in threads]
     return threads
+
+
+def cut(group: Group, number: int) -> None:
+    """The log is truncated through one of the servers, whoever appends to it."""
+    client = group.servers[number].client()
+    client.ask("setattr", client.open("log"), *TO_NOTHING, hints=SHARED)
+
+
+def check_cut(group: Group) -> None:
+    """A log that was truncated consists of records, each once, in order, and of declared gaps."""
+    client = group.servers[0].client()
+    gaps = [gap[:2] for gap in client.ask("gaps", client.open("log", READ), 0)[0]]
+    check_order(tiles((group.tmp / "store/log").read_bytes(), gaps))
 
 
 def check(group: Group, sources: list[Source], steps: int) -> None:

@@ -233,5 +233,5 @@ def test_no_server_can_be_asked_for_more_than_an_append_may_have(tmp_path: Path)
         handle = client.open("log")
         one = handle[:8] + bytes(8) + handle[16:]
         with pytest.raises(Refused):
-            a_server(served).ask("reserve", one, 0, 0, [(1, 1, 1 << 62, 0)], [])
+            a_server(served).ask("reserve", one, 0, 0, 0, [(1, 1, 1 << 62, 0)], [])
         assert client.append(handle, b"still") == 0

@@ -8,7 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from .client import CREATE, READ, ROOT_HANDLE, WRITE, Client, Refused, Server, a_server, server
+from .client import (
+    CREATE,
+    READ,
+    ROOT_HANDLE,
+    WRITE,
+    Client,
+    Refused,
+    Server,
+    a_server,
+    reserved,
+    server,
+)
 from .test_striped import stripes
 from .wire import NUMBERS
 
@@ -16,7 +27,7 @@ FILE = struct.pack("<QQQQ", 1, 0, 5, 6)
 RELAYED = NUMBERS["lock"]["relayed"]
 CLAIM = [1, 1, RELAYED, 2, 1, 0, 0]
 OPS: dict[str, list[object]] = {
-    "reserve": [FILE, 0, 0, [(1, 1, 10, 0)], []],
+    "reserve": [FILE, 0, 0, 0, [(1, 1, 10, 0)], []],
     "holders": [FILE, *CLAIM],
     "awaited": [[(1, 1)]],
     "lock": [FILE, *CLAIM],
@@ -72,7 +83,7 @@ def test_a_client_is_refused_the_directory_of_a_server_that_stripes(
 def test_a_server_before_this_one_may_ask(served: Server) -> None:
     handle = a_server(served).open("log")
     one = handle[:8] + bytes(8) + handle[16:]
-    assert a_server(served).ask("reserve", one, 0, 0, [(1, 1, 10, 0)], [])[0] == [(0,)]
+    assert reserved(a_server(served), one, [(1, 1, 10, 0)]) == [(0,)]
 
 
 def test_a_server_with_another_list_is_refused(served: Server) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from .client import CREATE, WRITE, Client, Refused, a_server, eventually, server
+from .client import CREATE, WRITE, Client, Refused, a_server, eventually, reserved, server
 from .groups import Group, group
 from .wire import NUMBERS, request
 
@@ -86,12 +86,12 @@ def test_an_owner_is_told_what_nobody_writes(tmp_path: Path) -> None:
         handle = client.open("log")
         ident = handle[:8] + bytes(8) + handle[16:]
         wanted = [(7, seq, 10, 1) for seq in (1, 2, 3)]
-        assert asker.ask("reserve", ident, 0, 0, wanted, [])[0] == [(0,), (10,), (20,)]
+        assert reserved(asker, ident, wanted) == [(0,), (10,), (20,)]
         done = [(0, 0, 7, 1, 0)]
-        told = asker.ask("reserve", ident, GIVEN_UP, 0, wanted[:2] + [(7, 9, 10, 1)], done)[0]
+        told = asker.ask("reserve", ident, GIVEN_UP, 0, 0, wanted[:2] + [(7, 9, 10, 1)], done)[1]
         assert told == [(NOWHERE,)] * 3
         assert gaps_of(client, handle) == [(10, 10, 7, 2, errno.ETIMEDOUT)]
-        assert asker.ask("reserve", ident, 0, 0, [(7, 4, 10, 1)], [])[0] == [(30,)]
+        assert reserved(asker, ident, [(7, 4, 10, 1)]) == [(30,)]
 
 
 def test_a_request_of_a_server_that_has_closed_its_connection_is_not_begun(tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_a_request_of_a_server_that_has_closed_its_connection_is_not_begun(tmp_p
         handle = client.open("log")
         ident = handle[:8] + bytes(8) + handle[16:]
         served.process.send_signal(signal.SIGSTOP)
-        asker.send("reserve", request("reserve", [ident, 0, 0, [(7, 1, 10, 1)], []]))
+        asker.send("reserve", request("reserve", [ident, 0, 0, 0, [(7, 1, 10, 1)], []]))
         asker.send("lock", request("lock", [ident, *claim(7, 5, RELAYED)]))
         asker.close()
         served.process.send_signal(signal.SIGCONT)

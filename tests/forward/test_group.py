@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from .client import CREATE, WRITE, Refused, Server, eventually
-from .groups import Source, check, group, run
+from .groups import SHARED, TO_NOTHING, Source, check, check_cut, cut, group, run
 from .records import record, tiles
 from .wire import NUMBERS, request
 
@@ -73,6 +73,44 @@ def test_a_truncation_is_known_to_all_and_refused_while_another_appends(tmp_path
         assert second.append(other, b"after") == 4
         assert first.append(first.open("log"), b"!") == 9
         assert (tmp_path / "store/log").read_bytes() == b"0123after!"
+
+
+def test_a_truncation_waits_for_extents_of_other_servers(tmp_path: Path) -> None:
+    with group(tmp_path, 2) as g:
+        one, two = (server.client() for server in g.servers)
+        handle, other = one.open("log"), two.open("log")
+        one.append(handle, b"first", hints=SHARED)
+        two.append(other, b"second", hints=SHARED)
+        data = b"x" * 100_000
+        late = two.send("append", request("append", [other, len(data)], SHARED), flags=PULL)
+        # it has its extent once the data is asked for
+        assert two.socket in select.select([two.socket], [], [], 20)[0]
+        cut = one.send("setattr", request("setattr", [handle, *TO_NOTHING], SHARED))
+        waiting = one.send("append", request("append", [handle, 5], SHARED) + b"third")
+        assert select.select([one.socket], [], [], 0.3) == ([], [], [])
+        assert two.reply(late, data)[1][0] == 11
+        one.reply(cut)
+        assert one.reply(waiting)[1][0] == 0
+        assert two.append(other, b"fourth", hints=SHARED) == 5
+        assert (tmp_path / "store/log").read_bytes() == b"thirdfourth"
+
+
+@pytest.mark.parametrize("victim", ["owner", "another"])
+def test_truncations_beside_kills_leave_records_and_declared_gaps(
+    tmp_path: Path, victim: str
+) -> None:
+    with group(tmp_path, 2) as g:
+        sources = [Source(number, g) for number in range(4)]
+        threads = run(sources, range(60))
+        for number in range(6):
+            time.sleep(0.15)
+            cut(g, number % 2)
+            if number % 2:
+                owner = max(range(2), key=lambda n: g.servers[n].client().status()["ends"])
+                g.restart(owner if victim == "owner" else 1 - owner)
+        [thread.join(120) for thread in threads]
+        assert not any(thread.is_alive() for thread in threads)
+        check_cut(g)
 
 
 def test_a_truncation_after_the_last_close_waits_for_a_slow_owner(tmp_path: Path) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 import select
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -121,7 +123,7 @@ def test_locks_end_with_who_they_are_for(served: Server) -> None:
 def test_what_only_servers_ask(served: Server) -> None:
     first, second, handle = two(served)
     ident = handle[:8] + bytes(8) + handle[16:]
-    reserve = ident + numbers("IQ", 0, 0) + records("QQQI", [(7, 1, 10, 1)]) + records("", [])
+    reserve = ident + numbers("IQQ", 0, 0, 0) + records("QQQI", [(7, 1, 10, 1)]) + records("", [])
     relayed = ident + numbers(CLAIM, *Claim(client=9, flags=RELAYED))
     awaited = records("QQ", [(first.id, 1)])
     for op, fields in ((RESERVE, reserve), (HOLDERS, relayed), (AWAITED, awaited), (LOCK, relayed)):
@@ -132,19 +134,38 @@ def test_what_only_servers_ask(served: Server) -> None:
         Client(served.addresses[0], hints={LIST: b"0" * 64})
     assert error.value.status == REFUSED
     peer = Client(served.addresses[0], hints={LIST: b""})
-    assert peer.ask(RESERVE, reserve).records("Q") == [(0,)]
-    assert peer.ask(RESERVE, reserve).records("Q") == [(0,)]  # the same
-    more = ident + numbers("IQ", 0, 0) + records("QQQI", [(7, 2, 5, 8)])
-    assert peer.ask(RESERVE, more + records("QQQQI", [(4, 6, 7, 1, 5)])).records("Q") == [(16,)]
-    asked = ident + numbers("IQ", 8, 0) + records("QQQI", [(7, 1, 10, 1)])
-    assert peer.ask(RESERVE, asked + records("QQQQI", [(0, 0, 7, 2, 0)])).records("Q") == [
-        (2**64 - 1,)
-    ]
+    nowhere = [(2**64 - 1,)]
+    answer = peer.ask(RESERVE, reserve)
+    stamp = answer.number("Q")
+    assert answer.records("Q") == nowhere  # asked for with another stamp
+
+    def ask(
+        flags: int, size: int, *wanted: Sequence[int], gaps: Sequence[Sequence[int]] = ()
+    ) -> Any:
+        """The offsets, with the stamp."""
+        fields = ident + numbers("IQQ", flags, size, stamp) + records("QQQI", wanted)
+        answer = peer.ask(RESERVE, fields + records("QQQQI", gaps))
+        return answer.number("Q"), answer.records("Q")
+
+    assert ask(0, 0, (7, 1, 10, 1)) == (stamp, [(0,)])
+    assert ask(0, 0, (7, 1, 10, 1)) == (stamp, [(0,)])  # the same
+    assert ask(0, 0, (7, 2, 5, 8), gaps=[(4, 6, 7, 1, 5)]) == (stamp, [(16,)])
+    assert ask(8, 0, (7, 1, 10, 1), gaps=[(0, 0, 7, 2, 0)]) == (stamp, nowhere)
     gaps = [(4, 6, 7, 1, 5), (10, 6, 0, 0, 0)]
     assert first.gaps(handle) == gaps
-    up = ident + numbers("IQ", 16, 0) + records("QQQI", [(7, 2, 5, 8)]) + records("", [])
-    assert peer.ask(RESERVE, up).records("Q") == [(2**64 - 1,)]
+    assert ask(16, 0, (7, 2, 5, 8)) == (stamp, nowhere)
     assert first.gaps(handle)[:2] == gaps
+    assert ask(1 | 2, 12, (7, 3, 0, 1)) == (stamp, nowhere)  # the first one's extent is out
+    # what waits for the truncation
+    assert ask(0, 0, (7, 4, 5, 1), gaps=[(0, 0, 7, 1, 0)]) == (stamp, nowhere)
+    assert ask(1 | 2, 12, (7, 3, 0, 1)) == (stamp, [(0,)])
+    assert ask(0, 0, (7, 1, 10, 1)) == (stamp, nowhere)
+    assert first.gaps(handle)[:2] == gaps
+    assert ask(1 | 32, 12, (7, 3, 0, 1)) == (stamp + 1, [(0,)])
+    assert ask(1 | 32, 12, (7, 3, 0, 1)) == (stamp + 1, nowhere)
+    stamp += 1
+    assert ask(0, 12, (7, 4, 5, 1)) == (stamp, [(12,)])
+    assert first.gaps(handle) == [(4, 6, 7, 1, 5), (10, 2, 0, 0, 0)]
     peer.nothing(LOCK, relayed)
     assert refused(second, LOCK, handle, Claim()) == errno.EAGAIN
     waiting = first.send(LOCK, handle + numbers(CLAIM, *Claim(flags=WAIT | PROCESS)))

@@ -24,7 +24,7 @@ REQUEST = {
     "setattr": "hIIIIQqIqI", "rename": "hthtI", "link": "hht", "unlink": "ht", "mkdir": "hIt", "mknod": "hIQt",
     "rmdir": "ht", "readdir": "hQI", "symlink": "htt", "readlink": "h", "statfs": "h",
     "read": "he", "write": "he", "append": "hQ", "commit": "hB", "gaps": "hQ",
-    "lock": "h" + CLAIM, "unlock": "h" + CLAIM, "locked": "h" + CLAIM, "reserve": "hIQ[QQQI][QQQQI]",
+    "lock": "h" + CLAIM, "unlock": "h" + CLAIM, "locked": "h" + CLAIM, "reserve": "hIQQ[QQQI][QQQQI]",
     "holders": "h" + CLAIM, "awaited": "[QQ]", "call": "htI",
     "seek": "hQB", "allocate": "hIQQ", "getxattr": "ht", "setxattr": "htI", "listxattr": "h", "removexattr": "ht",
 }  # fmt: skip
@@ -34,7 +34,7 @@ REPLY = {
     "setattr": ATTR, "rename": "", "link": ATTR, "unlink": "", "mkdir": "h" + ATTR, "mknod": "h" + ATTR, "rmdir": "",
     "readdir": "[QQBt]", "symlink": "h" + ATTR, "readlink": "t", "statfs": "QQQQQQQI",
     "read": "n", "write": "QB", "append": "QB", "commit": "[hQQQI]", "gaps": "[QQQQI]",
-    "lock": "", "unlock": "", "locked": CLAIM, "reserve": "n",
+    "lock": "", "unlock": "", "locked": CLAIM, "reserve": "Qn",
     "holders": "[QQ]", "awaited": "[h" + CLAIM + "Q]", "call": "",
     "seek": "Q", "allocate": "", "getxattr": "", "setxattr": "", "listxattr": "", "removexattr": "",
 }  # fmt: skip

@@ -15,7 +15,7 @@ from forward.test_fuse import Mounted
 from forward.test_preload import PRELOAD
 from harness.paths import PYTHON
 
-from forward import groups, test_random
+from forward import groups, test_names_once, test_random
 from forward.client import Server
 from torture.part import Part
 
@@ -53,6 +53,33 @@ def killed_group(place: Path, seed: int) -> int:
         [thread.join(180) for thread in threads]
         assert not any(thread.is_alive() for thread in threads), "a source has not ended"
         groups.check(g, sources, RECORDS // 2)
+    return kills
+
+
+def cut_group(place: Path, seed: int) -> int:
+    """The same, and the file is truncated through any of them meanwhile."""
+    chance = random.Random(seed)
+    kills, count = chance.randrange(2, 6), chance.randrange(2, 4)
+    with groups.group(place, count) as g:
+        sources = [groups.Source(number, g) for number in range(chance.randrange(2, 6))]
+        threads = groups.run(sources, range(RECORDS // 2))
+        for _ in range(kills):
+            for _ in range(chance.randrange(1, 4)):
+                time.sleep(chance.uniform(0, 0.15))
+                groups.cut(g, chance.randrange(count))
+            g.restart(chance.randrange(count))
+        [thread.join(180) for thread in threads]
+        assert not any(thread.is_alive() for thread in threads), "a source has not ended"
+        groups.check_cut(g)
+    return kills
+
+
+def killed_names(place: Path, seed: int) -> int:
+    """Names of programs, on striped servers or by way of one that relays."""
+    chance = random.Random(seed)
+    kills = chance.randrange(2, 8)
+    with chance.choice([test_names_once.striped, test_names_once.relayed])(place) as servers:
+        test_names_once.names_beside_kills(servers, kills, seed)
     return kills
 
 
@@ -138,6 +165,18 @@ PARTS = (
         "appends through servers that are killed: each once, whole, in order (its own records)",
         "kills",
         killed_group,
+    ),
+    Part(
+        "forward-cuts",
+        "the same while the file is truncated: records, once, in order, and declared gaps",
+        "kills",
+        cut_group,
+    ),
+    Part(
+        "forward-names",
+        "names on striped servers, or one that relays: no false error (programs through preload)",
+        "kills",
+        killed_names,
     ),
     Part(
         "forward-kill",

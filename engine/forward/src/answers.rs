@@ -99,7 +99,8 @@ impl Server {
 		self.end(key, 0, status, frame, 0);
 	}
 
-	fn end(&mut self, key: Key, flags: u32, status: u32, mut frame: Vec<u8>, held: usize) {
+	pub fn end(&mut self, key: Key, flags: u32, status: u32, mut frame: Vec<u8>, held: usize) {
+		let change = self.ending_change(key);
 		let Some(client) = self.clients.get_mut(&key.0) else { return self.free(key.0, held) };
 		let Some(pending) = client.end(key.1) else { return self.free(key.0, held) };
 		self.deadlines.remove(&(pending.due, key));
@@ -116,11 +117,13 @@ impl Server {
 		if is_kept(&pending, status) {
 			client.answers.insert(key.1, frame.clone());
 		}
+		let relayed = change.map(|_| frame.clone()).unwrap_or_default();
 		match pending.answered() {
 			None => self.send_held(key, pending.connection, frame, held),
 			Some(_) => self.free(key.0, held),
 		}
 		self.note_stale(key, &pending, status);
+		self.change_ended(change, status, &relayed);
 		self.resume_waiting_for_pool(); // another one is the oldest now
 		if list_bytes > 0 {
 			self.list_ends(key.0, list_bytes);

@@ -2,13 +2,14 @@
 //! written together, and is answered when it is there.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use fathom_record::Purpose;
 use fathom_wire::number::{limit, reserve};
 use fathom_wire::{Extent, Gap, Handle, Reply, Wanted};
 use rustix::io::Errno;
 
+use crate::auth::random;
 use crate::clock;
 use crate::data::is_tail;
 use crate::done::Done;
@@ -27,6 +28,8 @@ pub struct OwnerRequest {
 	pub flags: u32,
 	/// The file's size, as far as the asker knows.
 	pub size: u64,
+	/// What the owner had said when the asker looked.
+	pub stamp: u64,
 	pub wanted: Vec<Wanted>,
 	/// What became of extents: ranges that are not written, and (errno 0) those that are done.
 	pub outcomes: Vec<Gap>,
@@ -36,8 +39,10 @@ pub struct OwnerRequest {
 pub enum Asker {
 	/// This server's appends to a file.
 	Local(Handle),
-	/// A truncation, which goes on when it is known.
+	/// A truncation, which waits for its turn.
 	Cut(Key),
+	/// A truncation that is done, or not.
+	CutDone(Key),
 	/// Another server.
 	Peer(Key),
 	/// A client that wants the gaps from an offset on.
@@ -61,7 +66,8 @@ impl Asker {
 }
 
 pub enum Answer {
-	Offsets(Vec<u64>),
+	/// With the file's stamp.
+	Offsets(Vec<u64>, u64),
 	Gaps(Vec<Gap>, bool),
 }
 
@@ -70,18 +76,46 @@ pub struct Served {
 	asker: Asker,
 	wanted: Vec<Wanted>,
 	answer: Result<Answer, Errno>,
-	/// Of a truncation: what was before it.
-	before: Option<Ledger>,
+	/// It lets a file be truncated.
+	begins_cut: Option<Key>,
+	/// It hears that it was.
+	ends_cut: bool,
 }
 
 /// Where an append is that has no extent.
-const NOWHERE: u64 = u64::MAX;
+pub const NOWHERE: u64 = u64::MAX;
+/// How long new extents are held back for a truncation that waits for old ones, and how long then they are not.
+const TURN: Duration = Duration::from_millis(500);
+
+/// A file that is known anew has a stamp so much further on.
+const STAMPS: u64 = 1 << 32;
+
+/// A truncation.
+struct Cut {
+	key: Key,
+	/// By which server.
+	server: u64,
+	since: Instant,
+	/// Nothing is handed out until it is done.
+	is_granted: bool,
+}
+
+impl Cut {
+	/// New extents wait for it. Those that wait may be in the way of old ones, so they have turns.
+	fn holds_back(&self) -> bool {
+		let turns = clock::since(self.since).as_millis() / TURN.as_millis();
+		self.is_granted || turns.is_multiple_of(2)
+	}
+}
 
 /// A file whose end is this server's.
 pub struct OwnedFile {
 	/// None: the journal is not read yet.
 	ledger: Option<Ledger>,
 	journal: Arc<Journal>,
+	/// Another one after each truncation: sizes that were seen before it count no more.
+	stamp: u64,
+	cut: Option<Cut>,
 	/// Servers that append to it.
 	askers: Set<u64>,
 	waiting: Vec<(Asker, OwnerRequest)>,
@@ -102,6 +136,7 @@ impl OwnedFile {
 		request: &OwnerRequest,
 		lines: &mut Vec<Line>,
 	) -> Result<Answer, Errno> {
+		let is_retained = self.is_retained();
 		let ledger = self.ledger.get_or_insert_default();
 		if let Asker::Gaps(_, from) = asker {
 			let (gaps, more) = ledger.gaps(*from, limit::FAILED as usize);
@@ -109,38 +144,98 @@ impl OwnedFile {
 		}
 		if request.flags & reserve::ASKED != 0 {
 			let offset = |wanted| ledger.done_at(wanted).unwrap_or(NOWHERE);
-			return Ok(Answer::Offsets(request.wanted.iter().map(offset).collect()));
+			let offsets = request.wanted.iter().map(offset).collect();
+			return Ok(Answer::Offsets(offsets, self.stamp));
 		}
 		let server = asker.server();
 		if let Asker::Gone(server) = asker {
 			ledger.abandon(*server, lines);
 			self.askers.remove(server);
+			if self.cut.as_ref().is_some_and(|cut| cut.server == *server) {
+				self.end_cut();
+			}
 		}
+		let ledger = self.ledger.get_or_insert_default();
 		request.outcomes.iter().for_each(|outcome| ledger.note_outcome(outcome, lines));
+		if request.flags & reserve::CUT != 0 {
+			return self.serve_cut(server, request, is_retained, lines);
+		}
+		let none = vec![NOWHERE; request.wanted.len()];
 		if request.flags & reserve::GIVEN_UP != 0 {
 			let keys = request.wanted.iter().map(|wanted| (wanted.client, wanted.seq));
 			keys.for_each(|key| ledger.give_up(key, server, lines));
-			return Ok(Answer::Offsets(vec![NOWHERE; request.wanted.len()]));
-		}
-		let cut = request.flags & reserve::CUT != 0;
-		let others = ledger.is_busy() || self.askers.iter().any(|other| *other != server);
-		if cut && others && request.flags & reserve::SHARED == 0 {
-			return Err(Errno::BUSY);
-		}
-		if !request.wanted.is_empty() || cut {
-			ledger.size(request.size, cut, lines);
+			return Ok(Answer::Offsets(none, self.stamp));
 		}
 		if request.wanted.iter().any(|wanted| wanted.length > u64::from(limit::DATA)) {
 			return Err(Errno::MSGSIZE); // by whatever door it comes
 		}
-		let mut take = |wanted| ledger.take(wanted, server, lines).ok_or(Errno::FBIG);
-		let offsets = request.wanted.iter().map(&mut take).collect::<Result<Vec<u64>, Errno>>()?;
 		if request.flags & reserve::LEFT != 0 {
 			self.askers.remove(&server);
-		} else if !offsets.is_empty() {
+		} else if !request.wanted.is_empty() {
 			self.askers.insert(server);
 		}
-		Ok(Answer::Offsets(offsets))
+		let is_cut = self.cut.as_ref().is_some_and(|cut| cut.is_granted);
+		if is_cut || request.wanted.is_empty() || request.stamp != self.stamp {
+			return Ok(Answer::Offsets(none, self.stamp));
+		}
+		ledger.size(request.size, lines);
+		let held_back = self.cut.as_ref().is_some_and(Cut::holds_back);
+		let mut take = |wanted| match held_back && !ledger.has(wanted) {
+			true => Ok(NOWHERE),
+			false => ledger.take(wanted, server, lines).ok_or(Errno::FBIG),
+		};
+		let offsets = request.wanted.iter().map(&mut take).collect::<Result<Vec<u64>, Errno>>()?;
+		Ok(Answer::Offsets(offsets, self.stamp))
+	}
+
+	/// A truncation is asked for, or has ended. Offset 0: yes.
+	fn serve_cut(
+		&mut self,
+		server: u64,
+		request: &OwnerRequest,
+		is_retained: bool,
+		lines: &mut Vec<Line>,
+	) -> Result<Answer, Errno> {
+		let ledger = self.ledger.get_or_insert_default();
+		let key = request.wanted.first().map(|wanted| (wanted.client, wanted.seq));
+		let key = key.ok_or(Errno::INVAL)?;
+		let flags = request.flags;
+		if flags & (reserve::DONE | reserve::GIVEN_UP) != 0 {
+			let ended = self.cut.take_if(|cut| cut.key == key && cut.server == server);
+			let was_granted = ended.as_ref().is_some_and(|cut| cut.is_granted);
+			if was_granted && flags & reserve::DONE != 0 {
+				ledger.cut(request.size, lines);
+			}
+			if ended.is_some() {
+				self.end_cut();
+			}
+			return Ok(self.yes_or_no(was_granted));
+		}
+		let others = ledger.is_busy() || self.askers.iter().any(|other| *other != server);
+		if others && flags & reserve::SHARED == 0 {
+			return Err(Errno::BUSY);
+		}
+		let new = || Cut { key, server, since: clock::now(), is_granted: false };
+		let cut = self.cut.get_or_insert_with(new);
+		if cut.key != key {
+			return Ok(self.yes_or_no(false));
+		}
+		cut.server = server; // it may be asked again by way of another
+		cut.is_granted |= !(ledger.is_busy() || (is_retained && ledger.may_be_busy()));
+		let is_granted = cut.is_granted;
+		if is_granted {
+			ledger.begin_cut(request.size, lines);
+		}
+		Ok(self.yes_or_no(is_granted))
+	}
+
+	fn yes_or_no(&self, yes: bool) -> Answer {
+		Answer::Offsets(vec![if yes { 0 } else { NOWHERE }], self.stamp)
+	}
+
+	fn end_cut(&mut self) {
+		self.cut = None;
+		self.stamp = self.stamp.wrapping_add(1);
 	}
 
 	/// All that waits, and what changed.
@@ -148,41 +243,51 @@ impl OwnedFile {
 		let (mut served, mut lines) = (Vec::new(), Vec::new());
 		for (asker, request) in std::mem::take(&mut self.waiting) {
 			let cuts = request.flags & reserve::CUT != 0;
-			let before = self.ledger.as_ref().filter(|_| cuts).cloned();
+			let ends_cut = cuts && request.flags & (reserve::DONE | reserve::GIVEN_UP) != 0;
+			let first = request.wanted.first().map(|wanted| (wanted.client, wanted.seq));
+			let begins_cut = first.filter(|_| cuts && !ends_cut);
 			let answer = self.serve(&asker, &request, &mut lines);
-			let reserves = request.flags & (reserve::ASKED | reserve::GIVEN_UP) == 0;
+			let reserves = request.flags & (reserve::ASKED | reserve::GIVEN_UP | reserve::CUT) == 0;
 			let wanted = if reserves { request.wanted } else { Vec::new() };
-			served.push(Served { asker, wanted, answer, before });
+			served.push(Served { asker, wanted, answer, begins_cut, ends_cut });
 		}
 		self.used |= !lines.is_empty();
 		(served, lines)
 	}
 
-	/// The journal could not be written: what was to be handed out is a gap, and nothing is cut.
+	/// The journal could not be written: what was to be handed out is a gap, and nothing is cut. What was cut stays so: the
+	/// journal says that it may be.
 	fn lose(&mut self, served: &mut [Served], errno: Errno) {
-		let ledger = self.ledger.get_or_insert_default();
-		let mut is_cut = false;
 		for served in served {
-			if let Some(before) = served.before.take() {
-				is_cut = true;
-				ledger.uncut(before);
+			if served.ends_cut {
+				continue;
 			}
 			let answer = std::mem::replace(&mut served.answer, Err(errno));
-			let Ok(Answer::Offsets(offsets)) = answer else { continue };
-			for (wanted, offset) in served.wanted.iter().zip(offsets) {
+			if let Some(key) = served.begins_cut {
+				if self.cut.take_if(|cut| cut.key == key).is_some() {
+					self.end_cut();
+				}
+				continue;
+			}
+			let Ok(Answer::Offsets(offsets, _)) = answer else { continue };
+			let ledger = self.ledger.get_or_insert_default();
+			let placed = served.wanted.iter().zip(offsets).filter(|(_, at)| *at != NOWHERE);
+			for (wanted, offset) in placed {
 				let key = (wanted.client, wanted.seq);
 				let extent = Extent { offset, length: wanted.length };
-				match is_cut {
-					true => ledger.untake(key, extent),
-					false => ledger.lose(key, extent, errno, &mut Vec::new()),
-				}
+				ledger.lose(key, extent, errno, &mut Vec::new());
 			}
 		}
 	}
 
+	/// Since this server was started others have not had the time to say what they do.
+	fn is_retained(&self) -> bool {
+		self.retained_until.is_some_and(|until| clock::now() < until)
+	}
+
 	/// Nobody appends and nobody could repeat.
 	fn is_over(&self) -> bool {
-		let is_retained = self.retained_until.is_some_and(|until| clock::now() < until);
+		let is_retained = self.is_retained() || self.cut.is_some();
 		let busy = self.busy || self.ledger.as_ref().is_none_or(Ledger::is_busy);
 		self.waiting.is_empty() && self.askers.is_empty() && !busy && !is_retained
 	}
@@ -192,19 +297,27 @@ impl OwnedFile {
 pub struct AppendOwner {
 	files: Map<Handle, OwnedFile>,
 	journals: Option<Arc<dyn JournalStore>>,
+	/// The last first stamp of a file.
+	stamp: u64,
 }
 
 impl AppendOwner {
 	/// `journals`: where they are written; None: nothing outlives the server.
-	pub fn new(journals: Option<Arc<dyn JournalStore>>) -> AppendOwner {
-		AppendOwner { files: Map::default(), journals }
+	pub fn new(journals: Option<Arc<dyn JournalStore>>) -> Result<AppendOwner, String> {
+		let stamp = u64::from_le_bytes(random()?);
+		Ok(AppendOwner { files: Map::default(), journals, stamp })
 	}
 
 	fn file(&mut self, id: Handle) -> &mut OwnedFile {
-		let journals = &self.journals;
+		let (journals, stamp) = (&self.journals, &mut self.stamp);
 		self.files.entry(id).or_insert_with(|| OwnedFile {
 			ledger: None,
 			journal: Arc::new(Journal::of(journals.clone(), &id)),
+			stamp: {
+				*stamp = stamp.wrapping_add(STAMPS);
+				*stamp
+			},
+			cut: None,
 			askers: Set::default(),
 			waiting: Vec::new(),
 			busy: false,
@@ -331,7 +444,8 @@ impl Server {
 	/// Another server is gone: what it was to write is not written.
 	pub fn abandon_extents(&mut self, server: u64) {
 		let files = self.owner.files.iter();
-		let affected = files.filter(|(_, file)| file.askers.contains(&server));
+		let cuts = |file: &OwnedFile| file.cut.as_ref().is_some_and(|cut| cut.server == server);
+		let affected = files.filter(|(_, file)| file.askers.contains(&server) || cuts(file));
 		let affected: Vec<Handle> = affected.map(|(id, _)| *id).collect();
 		affected
 			.into_iter()
@@ -341,17 +455,18 @@ impl Server {
 	/// The owner of a file's end, this server or another, has answered.
 	pub fn owner_answered(&mut self, asker: Asker, answer: Result<Answer, Trouble>) {
 		match (asker, answer) {
-			(Asker::Local(handle), Ok(Answer::Offsets(offsets))) => {
-				self.placed(handle, Ok(offsets))
+			(Asker::Local(handle), Ok(Answer::Offsets(offsets, stamp))) => {
+				self.placed(handle, Ok((offsets, stamp)))
 			}
 			(Asker::Local(handle), Err(trouble)) => self.placed(handle, Err(trouble)),
 			(Asker::WhetherDone(key), answer) => self.done_answered(key, answer),
 			(Asker::GivenUp(handle, request), answer) => {
 				self.given_up_answered(handle, request, answer.is_ok());
 			}
-			(Asker::Cut(key), answer) => self.truncation_granted(key, answer.map(drop)),
-			(Asker::Peer(key), Ok(Answer::Offsets(offsets))) => {
-				self.answer(key, 0, &Reply::Reserve { offsets }, b"", 0);
+			(Asker::Cut(key), answer) => self.truncation_answered(key, answer),
+			(Asker::CutDone(key), answer) => self.truncation_known(key, answer),
+			(Asker::Peer(key), Ok(Answer::Offsets(offsets, stamp))) => {
+				self.answer(key, 0, &Reply::Reserve { stamp, offsets }, b"", 0);
 			}
 			(Asker::Gaps(key, _), Ok(Answer::Gaps(gaps, more))) => {
 				self.answer(key, is_tail(more), &Reply::Gaps { gaps }, b"", 0);

@@ -5,7 +5,7 @@ use fathom_wire::number::{hint, limit, reserve};
 use fathom_wire::{Extent, Gap, Handle, Wanted};
 use rustix::io::Errno;
 
-use crate::append_owner::{Asker, OwnerRequest};
+use crate::append_owner::{Asker, NOWHERE, OwnerRequest};
 use crate::client::{Doing, Writing};
 use crate::done::Done;
 use crate::files::Asking;
@@ -13,6 +13,7 @@ use crate::queue::{Access, Key};
 use crate::server::Server;
 use crate::store::Store;
 use crate::trouble::Trouble;
+use crate::truncations::Pausing;
 
 const TIMED_OUT: u32 = Errno::TIMEDOUT.raw_os_error() as u32;
 /// Most appends of a file, or outcomes, in one request to its owner.
@@ -95,27 +96,20 @@ impl Server {
 		}
 		file.end.waiting.extend(behind);
 		if file.end.at.is_none() && !file.end.waiting.is_empty() {
-			// not by its turn in the file's order: truncations that are there already wait for these appends
-			file.end.probe += 1;
-			let (probe, object) = ((0, file.end.probe), file.object.clone());
-			let work = move |store: &Store| {
-				Done::Size(handle, probe, store.attr(&object).map(|attr| attr.size))
-			};
-			self.workers_of(&handle).give(Purpose::default(), Box::new(work));
+			self.probe_now(handle);
 		}
 		self.exchange_with_owner(handle);
 		self.leave_end(handle);
 	}
 
-	/// It is a truncation's turn: the owner of the file's end hears of it first.
-	pub fn cut_end(&mut self, key: Key, handle: Handle, size: u64) {
-		let shared = self.pending(key).is_some_and(|p| p.hints.has(hint::APPEND_SHARED));
-		let flags = reserve::CUT | if shared { reserve::SHARED } else { 0 };
-		self.ask_owner(
-			handle,
-			Asker::Cut(key),
-			OwnerRequest { flags, size, ..OwnerRequest::default() },
-		);
+	/// The size is asked for, not by its turn in the file's order: truncations that are there already wait for these appends.
+	fn probe_now(&mut self, handle: Handle) {
+		let Some(file) = self.files.get(&handle) else { return };
+		file.end.probe += 1;
+		let (probe, object, end) = ((0, file.end.probe), file.object.clone(), file.queue.end());
+		let size = move |store: &Store| store.attr(&object).map(|attr| attr.size.max(end));
+		let work = move |store: &Store| Done::Size(handle, probe, size(store));
+		self.workers_of(&handle).give(Purpose::default(), Box::new(work));
 	}
 
 	/// The size is known: who waited for it can be given extents.
@@ -130,6 +124,7 @@ impl Server {
 			}
 		}
 		self.exchange_with_owner(handle);
+		self.leave_end(handle);
 		self.pump(handle);
 	}
 
@@ -137,11 +132,11 @@ impl Server {
 	fn exchange_with_owner(&mut self, handle: Handle) {
 		let Some(file) = self.files.get(&handle) else { return };
 		let end = &mut file.end;
-		let wants = end.at.is_some() && !end.waiting.is_empty();
+		let wants = end.at.is_some() && !end.pauses && !end.waiting.is_empty();
 		if end.asking.is_some() || (!wants && end.outcomes.is_empty()) {
 			return;
 		}
-		let size = end.at.unwrap_or(0);
+		let (size, stamp) = (end.at.unwrap_or(0), end.stamp);
 		let most = if wants { end.waiting.len().min(MOST) } else { 0 };
 		let keys: Vec<Key> = end.waiting.drain(..most).collect();
 		let outcomes: Vec<Gap> = end.outcomes.drain(..end.outcomes.len().min(MOST)).collect();
@@ -156,7 +151,7 @@ impl Server {
 		self.ask_owner(
 			handle,
 			Asker::Local(handle),
-			OwnerRequest { flags: 0, size, wanted, outcomes },
+			OwnerRequest { flags: 0, size, stamp, wanted, outcomes },
 		);
 	}
 
@@ -171,13 +166,19 @@ impl Server {
 	}
 
 	/// The owner has answered.
-	pub fn placed(&mut self, handle: Handle, offsets: Result<Vec<u64>, Trouble>) {
+	pub fn placed(&mut self, handle: Handle, offsets: Result<(Vec<u64>, u64), Trouble>) {
 		let Some(file) = self.files.get(&handle) else { return };
 		let Some(Asking { wanted, outcomes, written }) = file.end.asking.take() else { return };
 		match &offsets {
-			Ok(offsets) => {
-				let placed = wanted.iter().zip(offsets);
-				placed.for_each(|(wanted, offset)| self.place(wanted, handle, *offset));
+			Ok((offsets, stamp)) => {
+				let answered = wanted.iter().zip(offsets.iter().copied());
+				let (later, placed): (Vec<_>, Vec<_>) =
+					answered.partition(|(_, offset)| *offset == NOWHERE);
+				placed.into_iter().for_each(|(wanted, at)| self.place(wanted, handle, at));
+				if !later.is_empty() {
+					let later = later.into_iter().map(|(wanted, _)| (wanted.client, wanted.seq));
+					self.place_later(handle, later.collect(), *stamp);
+				}
 			}
 			Err(trouble) => {
 				if file.end.waiting.is_empty() && file.end.outstanding == 0 {
@@ -204,6 +205,30 @@ impl Server {
 		self.exchange_with_owner(handle);
 		self.leave_end(handle);
 		self.pump(handle);
+	}
+
+	/// These have no extent yet: the size they were asked for with may be wrong, or a truncation is under way.
+	fn place_later(&mut self, handle: Handle, mut keys: Vec<Key>, stamp: u64) {
+		keys.retain(|key| self.pending(*key).is_some());
+		let Some(file) = self.files.get(&handle) else { return };
+		file.end.waiting.splice(0..0, keys);
+		if std::mem::replace(&mut file.end.stamp, stamp) == stamp {
+			file.end.pauses = true;
+			return self.pause(Pausing::Appends(handle));
+		}
+		file.end.at = None;
+		self.probe_now(handle);
+	}
+
+	/// They are asked for again.
+	pub fn place_again(&mut self, handle: Handle) {
+		let Some(file) = self.files.get(&handle) else { return };
+		file.end.pauses = false;
+		if file.end.at.is_none() && !file.end.waiting.is_empty() {
+			return self.probe_now(handle);
+		}
+		self.exchange_with_owner(handle);
+		self.leave_end(handle);
 	}
 
 	/// An append as a gap.
@@ -265,10 +290,11 @@ impl Server {
 	pub fn leave_end(&mut self, handle: Handle) {
 		let Some(file) = self.files.get(&handle) else { return };
 		let busy = file.end.asking.is_some() || !file.end.is_quiet();
-		if file.holds > 0 || file.end.at.is_none() || busy {
+		let is_known = file.end.at.is_some() || file.end.stamp != 0;
+		if file.holds > 0 || !is_known || busy {
 			return;
 		}
-		file.end.at = None;
+		(file.end.at, file.end.stamp) = (None, 0);
 		file.end.asking = Some(Default::default());
 		let request = OwnerRequest { flags: reserve::LEFT, ..OwnerRequest::default() };
 		self.ask_owner(handle, Asker::Local(handle), request);

@@ -53,17 +53,19 @@ fn ask_peer(
 }
 
 pub fn question(handle: Handle, asker: &Asker, ask: OwnerRequest) -> Request {
-	let OwnerRequest { flags, size, wanted, outcomes } = ask;
+	let OwnerRequest { flags, size, stamp, wanted, outcomes } = ask;
 	match asker {
 		Asker::Gaps(_, from) => Request::Gaps { handle, from: *from },
-		_ => Request::Reserve { handle, flags, size, wanted, outcomes },
+		_ => Request::Reserve { handle, flags, size, stamp, wanted, outcomes },
 	}
 }
 
 /// To so many appends.
 pub fn answer(count: usize, reply: Reply, more: bool) -> Result<Answer, Trouble> {
 	match reply {
-		Reply::Reserve { offsets } if offsets.len() == count => Ok(Answer::Offsets(offsets)),
+		Reply::Reserve { stamp, offsets } if offsets.len() == count => {
+			Ok(Answer::Offsets(offsets, stamp))
+		}
 		Reply::Gaps { gaps } => Ok(Answer::Gaps(gaps, more)),
 		_ => Err(Errno::PROTO.into()),
 	}

@@ -218,6 +218,8 @@ pub struct Pending {
 	answered: Option<Early>,
 	/// It cuts its file: appends that come after it get their extents after it.
 	pub cuts: bool,
+	/// To that size.
+	pub cut_to: u64,
 	pub doing: Doing,
 }
 
@@ -242,6 +244,7 @@ impl Pending {
 			due,
 			answered: None,
 			cuts: false,
+			cut_to: 0,
 			doing: Doing::Simple,
 		}
 	}
@@ -263,6 +266,8 @@ pub enum Doing {
 	Simple,
 	/// An open that truncates: what will be answered.
 	Truncating(Box<Reply>),
+	/// The file is truncated, and its end's owner told so: what will be answered.
+	Truncated(Result<Box<Reply>, Trouble>),
 	/// The path resolved to a file with unfinished writes: what will be answered, with its attributes after them.
 	AwaitingWrites(Box<Reply>),
 	Reading(Reading),

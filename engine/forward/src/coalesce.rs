@@ -15,6 +15,7 @@ use crate::server::Server;
 use crate::store::{Object, Store};
 use crate::stripes::Striping;
 use crate::trouble::Trouble;
+use crate::workers::Work;
 
 /// A lookup or open, of which one access can answer many.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -74,7 +75,8 @@ impl Server {
 		let handle = question.dir;
 		let exclusive = question.op == op::OPEN
 			&& question.flags & (open::EXCLUSIVE | open::TMPFILE) == open::EXCLUSIVE;
-		let intent = question.alone.filter(|_| exclusive).and_then(|key| self.intent(key));
+		let alone = question.alone;
+		let intent = alone.filter(|_| exclusive).and_then(|key| self.intent(key, handle));
 		let work = move |store: &Store| {
 			let resolution = match intent {
 				Some(intent) => question.ask_once(store, &dir, intent),
@@ -82,7 +84,12 @@ impl Server {
 			};
 			Done::Resolved(question, resolution)
 		};
-		self.workers_of(&handle).give(purpose, Box::new(work));
+		let work: Work<Done> = Box::new(work);
+		let work = match alone.filter(|_| exclusive) {
+			Some(key) => self.for_origin(key, work),
+			None => work,
+		};
+		self.workers_of(&handle).give(purpose, work);
 	}
 
 	/// Those that the access was for have their answer; those that came meanwhile have theirs from the next.

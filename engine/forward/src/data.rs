@@ -153,6 +153,7 @@ impl Server {
 			Done::Followed(key, gave_way, cycle) => self.followed(key, gave_way, cycle),
 			Done::Asked(asker, answer) => self.owner_answered(asker, answer),
 			Done::Size(handle, probe, size) => self.sized(handle, probe, size),
+			Done::Truncated(key, result) => self.truncated(key, result),
 			Done::Read(key, got) => self.finish_read(key, got),
 			Done::Filled(handle, block, data) => self.filled(handle, block, data),
 			Done::Synced(key, handle, result) => self.synced(key, handle, result),

@@ -24,6 +24,8 @@ pub enum Done {
 	/// An answer; true: there is more to ask for.
 	Partial(Key, Result<(Reply, bool), Trouble>),
 	Size(Handle, Key, Result<u64, Trouble>),
+	/// A file was truncated for a request: its answer.
+	Truncated(Key, Result<Reply, Trouble>),
 	Read(Key, ReadFrame),
 	/// A block that is to be kept.
 	Filled(Handle, u64, Option<Vec<u8>>),

@@ -34,6 +34,10 @@ pub struct File {
 pub struct End {
 	/// Not known: it is asked for before an extent is.
 	pub at: Option<u64>,
+	/// What the owner says with extents: its other one now means that the file was truncated, and `at` may be wrong.
+	pub stamp: u64,
+	/// The owner holds extents back for a truncation: it is asked again after a while.
+	pub pauses: bool,
 	/// The number of the question that `at` waits for.
 	pub probe: u64,
 	/// Appends that wait for an extent, in order.
@@ -139,7 +143,7 @@ impl Files {
 			used,
 		});
 		(file.path, file.used) = (path, used);
-		if object.is_writable() && !file.object.is_writable() {
+		if object.is_of_another() || (object.is_writable() && !file.object.is_writable()) {
 			file.object = object;
 		}
 		if self.known.len() > self.look_at {

@@ -75,7 +75,12 @@ impl Server {
 				true => {}
 			}
 		}
-		let unknown = paths.into_iter().filter(|(handle, _)| self.files.get(handle).is_none());
+		let unknown = paths.into_iter().filter_map(|(handle, path)| {
+			let file = self.files.get(&handle);
+			// who has it may know it no more, nor this server its name of now
+			let is_sought = file.as_ref().is_none_or(|file| file.object.is_of_another());
+			is_sought.then_some((handle, path, file.is_none()))
+		});
 		let unknown: Vec<_> = unknown.collect();
 		let root = self.files.get(&Handle::ROOT).map(|file| file.object.clone());
 		let (false, Some(root)) = (unknown.is_empty(), root) else {
@@ -88,7 +93,9 @@ impl Server {
 		let workers = self.workers_of(&unknown[0].0);
 		let work = move |store: &Store| {
 			let all = unknown.into_iter();
-			let again = all.filter_map(|(handle, path)| find(store, &root, handle, path, access));
+			let again = all.filter_map(|(handle, path, is_new)| {
+				find(store, &root, handle, path, access.filter(|_| is_new))
+			});
 			Done::FoundAgain(key, again.collect(), Box::new((request, data)))
 		};
 		workers.give(Default::default(), Box::new(work));
@@ -166,7 +173,9 @@ impl Server {
 
 	pub fn done_answered(&mut self, key: Key, answer: Result<Answer, Trouble>) {
 		match answer {
-			Ok(Answer::Offsets(offsets)) if offsets.first().is_some_and(|at| *at != u64::MAX) => {
+			Ok(Answer::Offsets(offsets, _))
+				if offsets.first().is_some_and(|at| *at != u64::MAX) =>
+			{
 				let reply = Reply::Append {
 					offset: offsets[0],
 					level: fathom_wire::number::level::WRITTEN,

@@ -26,7 +26,7 @@ impl GivenUp {
 impl Server {
 	/// What an owner was asked may have been done; its asker has been told that it was not answered.
 	pub fn give_up_at_owner(&mut self, handle: Handle, request: OwnerRequest) {
-		let flags = reserve::GIVEN_UP;
+		let flags = request.flags | reserve::GIVEN_UP;
 		self.given_up.waiting.push_back((handle, OwnerRequest { flags, ..request }));
 	}
 

@@ -215,6 +215,20 @@ impl Intents {
 		}
 	}
 
+	/// Nor for this one.
+	pub fn forget_one(&self, (client, seq): Key) {
+		if let Ok(mut places) = self.places.lock()
+			&& let Some(used) = places.used.get_mut(&client)
+			&& let Some(at) = used.iter().position(|(other, _)| *other == seq)
+		{
+			let place = used.remove(at).map(|(_, place)| place);
+			if used.is_empty() {
+				places.used.remove(&client);
+			}
+			places.free.extend(place);
+		}
+	}
+
 	/// Said once: what is done so may be done twice.
 	fn log(&self, why: &str) {
 		self.logged.call_once(|| {

@@ -16,9 +16,12 @@ use crate::queue::Key;
 pub enum Line {
 	/// The file is at least so long.
 	Size(u64),
+	/// It is about to be truncated: whether it was, its size says, until one of the other lines does.
+	Cutting(u64),
 	/// It was truncated: what was beyond is no more.
 	Cut(u64),
-	Taken(Key, Extent),
+	/// True: another server writes it.
+	Taken(Key, Extent, bool),
 	/// A range that is not written; errno 0: left for alignment.
 	Gap(Gap),
 	/// All of an extent is written, or named as a gap.
@@ -29,13 +32,17 @@ pub enum Line {
 struct Taken {
 	extent: Extent,
 	done: bool,
-	/// Which server writes it; unknown where the journal says no more.
+	/// Another server writes it.
+	is_remote: bool,
+	/// Which server that is; unknown where the journal says no more.
 	asker: Option<u64>,
 }
 
 #[derive(Default, Clone)]
 pub struct Ledger {
 	end: u64,
+	/// Somebody was about to truncate it, and nothing was handed out since.
+	is_unsure: bool,
 	taken: BTreeMap<Key, Taken>,
 	gaps: Vec<Gap>,
 }
@@ -52,26 +59,36 @@ impl Ledger {
 	pub fn lines(&self) -> Vec<Line> {
 		let mut lines = vec![Line::Size(self.end)];
 		for (key, taken) in &self.taken {
-			lines.push(Line::Taken(*key, taken.extent));
+			lines.push(Line::Taken(*key, taken.extent, taken.is_remote));
 			lines.extend(taken.done.then_some(Line::Done(*key)));
 		}
 		lines.extend(self.gaps.iter().cloned().map(Line::Gap));
+		lines.extend(self.is_unsure.then_some(Line::Cutting(self.end)));
 		lines
 	}
 
 	pub fn apply(&mut self, line: &Line) {
 		match line {
-			Line::Size(size) => self.end = self.end.max(*size),
+			Line::Size(size) => {
+				self.end = self.end.max(*size);
+				self.is_unsure = false;
+			}
+			Line::Cutting(_) => self.is_unsure = true,
 			Line::Cut(size) => {
 				self.end = *size;
+				self.is_unsure = false;
 				self.gaps.retain(|gap| gap.offset < *size);
-				self.taken.retain(|_, taken| taken.extent.offset < *size);
+				for gap in &mut self.gaps {
+					gap.length = gap.length.min(size - gap.offset);
+				}
+				self.taken.retain(|_, taken| taken.extent.end() <= *size);
 			}
-			Line::Taken(key, extent) => {
+			Line::Taken(key, extent, is_remote) => {
 				self.end = self.end.max(extent.end());
 				// taken again: it is being repeated, and what it had not written may be now
 				self.gaps.retain(|gap| (gap.client, gap.seq) != *key);
-				self.taken.insert(*key, Taken { extent: *extent, done: false, asker: None });
+				let (extent, is_remote) = (*extent, *is_remote);
+				self.taken.insert(*key, Taken { extent, done: false, is_remote, asker: None });
 				self.forget(*key);
 			}
 			Line::Gap(gap) => {
@@ -113,7 +130,7 @@ impl Ledger {
 			}
 			offset
 		};
-		lines.push(Line::Taken(key, Extent { offset, length: wanted.length }));
+		lines.push(Line::Taken(key, Extent { offset, length: wanted.length }, asker != 0));
 		lines[from..].iter().for_each(|line| self.apply(line));
 		if let Some(taken) = self.taken.get_mut(&key) {
 			taken.asker = Some(asker);
@@ -132,12 +149,20 @@ impl Ledger {
 
 	/// What became of an extent: a range of it that is not written, or (errno 0) that it is done.
 	pub fn note_outcome(&mut self, outcome: &Gap, lines: &mut Vec<Line>) {
+		if outcome.errno != 0 && !self.is_of_taken(outcome) {
+			return; // it was cut off meanwhile
+		}
 		let line = match outcome.errno {
 			0 => Line::Done((outcome.client, outcome.seq)),
 			_ => Line::Gap(outcome.clone()),
 		};
-		self.apply(&line);
-		lines.push(line);
+		self.note(line, lines);
+	}
+
+	fn is_of_taken(&self, gap: &Gap) -> bool {
+		let end = gap.offset.checked_add(gap.length);
+		let extent = self.taken.get(&(gap.client, gap.seq)).map(|taken| taken.extent);
+		extent.is_some_and(|e| e.offset <= gap.offset && end.is_some_and(|end| end <= e.end()))
 	}
 
 	/// The server that was to write these extents is gone.
@@ -166,39 +191,49 @@ impl Ledger {
 		self.note_outcome(&Gap { errno: 0, ..gap }, lines);
 	}
 
-	/// A size that somebody saw, or to which the file was truncated.
-	pub fn size(&mut self, size: u64, cut: bool, lines: &mut Vec<Line>) {
-		let line = if cut { Line::Cut(size) } else { Line::Size(size) };
-		if (cut && self.end > 0) || (!cut && size > self.end) {
-			self.apply(&line);
-			lines.push(line);
+	/// A size that somebody saw. After a truncation that may not have been done it is what the file has.
+	pub fn size(&mut self, size: u64, lines: &mut Vec<Line>) {
+		if self.is_unsure && size < self.end {
+			self.note(Line::Cut(size), lines);
+		} else if self.is_unsure || size > self.end {
+			self.note(Line::Size(size), lines);
 		}
 	}
 
-	/// A truncation is not done after all: what was before it is true, beside what became of it since.
-	pub fn uncut(&mut self, before: Ledger) {
-		self.end = before.end;
-		for (key, taken) in before.taken {
-			match self.taken.get(&key) {
-				Some(since) if since.extent == taken.extent => {}
-				_ => drop(self.taken.insert(key, taken)),
-			}
+	/// It is about to be truncated.
+	pub fn begin_cut(&mut self, size: u64, lines: &mut Vec<Line>) {
+		if self.end > 0 && !self.is_unsure {
+			self.note(Line::Cutting(size), lines);
 		}
-		let since = std::mem::replace(&mut self.gaps, before.gaps);
-		let more: Vec<Gap> = since.into_iter().filter(|gap| !self.gaps.contains(gap)).collect();
-		self.gaps.extend(more);
 	}
 
-	/// It got this extent after the truncation that was not done: it is another's.
-	pub fn untake(&mut self, key: Key, extent: Extent) {
-		if self.taken.get(&key).is_some_and(|taken| taken.extent == extent && !taken.done) {
-			self.taken.remove(&key);
+	/// It was truncated.
+	pub fn cut(&mut self, size: u64, lines: &mut Vec<Line>) {
+		if self.end > 0 {
+			self.note(Line::Cut(size), lines);
 		}
+	}
+
+	fn note(&mut self, line: Line, lines: &mut Vec<Line>) {
+		self.apply(&line);
+		lines.push(line);
 	}
 
 	/// Whether somebody writes what it was given.
 	pub fn is_busy(&self) -> bool {
 		self.taken.values().any(|taken| !taken.done && taken.asker.is_some())
+	}
+
+	/// The same, or other servers may that have not said so to this one since it was started.
+	pub fn may_be_busy(&self) -> bool {
+		let is_lost = |taken: &Taken| taken.asker.is_none() && !taken.is_remote;
+		self.taken.values().any(|taken| !taken.done && !is_lost(taken))
+	}
+
+	/// It has an extent, done or not.
+	pub fn has(&self, wanted: &Wanted) -> bool {
+		let taken = self.taken.get(&(wanted.client, wanted.seq));
+		taken.is_some_and(|taken| taken.extent.length == wanted.length)
 	}
 
 	/// Nobody is left who could repeat: only gaps are worth keeping. Whether there are any.
@@ -240,9 +275,10 @@ impl fmt::Display for Line {
 	fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 		let text = match self {
 			Line::Size(size) => format!("size {size}"),
+			Line::Cutting(size) => format!("cutting {size}"),
 			Line::Cut(size) => format!("cut {size}"),
-			Line::Taken((client, seq), Extent { offset, length }) => {
-				format!("taken {client} {seq} {offset} {length}")
+			Line::Taken((client, seq), Extent { offset, length }, is_remote) => {
+				format!("taken {client} {seq} {offset} {length} {}", u8::from(*is_remote))
 			}
 			Line::Gap(Gap { offset, length, client, seq, errno }) => {
 				format!("gap {client} {seq} {offset} {length} {errno}")
@@ -265,9 +301,10 @@ impl FromStr for Line {
 		let numbers: Result<Vec<u64>, _> = numbers.split(' ').map(str::parse).collect();
 		Ok(match (name, numbers.map_err(drop)?.as_slice()) {
 			("size", &[size]) => Line::Size(size),
+			("cutting", &[size]) => Line::Cutting(size),
 			("cut", &[size]) => Line::Cut(size),
-			("taken", &[client, seq, offset, length]) => {
-				Line::Taken((client, seq), Extent { offset, length })
+			("taken", &[client, seq, offset, length, is_remote]) => {
+				Line::Taken((client, seq), Extent { offset, length }, is_remote != 0)
 			}
 			("gap", &[client, seq, offset, length, errno]) => {
 				Line::Gap(Gap { offset, length, client, seq, errno: errno as u32 })
@@ -298,7 +335,7 @@ mod tests {
 	#[test]
 	fn extents_follow_each_other_and_alignment_leaves_a_gap() {
 		let (mut ledger, mut lines) = (Ledger::default(), Vec::new());
-		ledger.size(10, false, &mut lines);
+		ledger.size(10, &mut lines);
 		assert_eq!(ledger.take(&wanted(1, 1, 5, 0), 0, &mut lines), Some(10));
 		assert_eq!(ledger.take(&wanted(1, 2, 5, 16), 0, &mut lines), Some(16));
 		assert_eq!(ledger.take(&wanted(1, 3, 1, 1), 0, &mut lines), Some(21));
@@ -308,19 +345,44 @@ mod tests {
 	}
 
 	#[test]
-	fn a_truncation_that_is_not_done_changes_nothing() {
+	fn whether_a_truncation_was_done_the_size_says() {
 		let (mut ledger, mut lines) = (Ledger::default(), Vec::new());
 		ledger.take(&wanted(1, 1, 5, 1), 0, &mut lines);
 		ledger.lose((1, 1), Extent { offset: 0, length: 5 }, Errno::IO, &mut lines);
-		ledger.take(&wanted(1, 2, 5, 1), 0, &mut lines);
-		let before = ledger.clone();
-		ledger.size(0, true, &mut lines);
-		assert_eq!(ledger.take(&wanted(1, 3, 9, 1), 0, &mut lines), Some(0));
-		ledger.uncut(before);
-		ledger.untake((1, 3), Extent { offset: 0, length: 9 });
-		assert_eq!(ranges(&ledger), [(0, 5, 1)]);
-		assert!(ledger.is_busy()); // with seq 2
-		assert_eq!(ledger.take(&wanted(1, 4, 1, 1), 0, &mut lines), Some(10));
+		ledger.begin_cut(0, &mut lines);
+		for (size, gaps) in [(5, vec![(0, 5, 1)]), (0, vec![])] {
+			let mut next = Ledger::read(&text(&lines));
+			assert_eq!(ranges(&next), [(0, 5, 1)]);
+			next.size(size, &mut Vec::new());
+			assert_eq!(ranges(&next), gaps);
+			assert_eq!(next.take(&wanted(1, 2, 1, 1), 0, &mut Vec::new()), Some(size));
+			next.size(0, &mut Vec::new()); // what is late cuts nothing
+			assert_eq!(next.take(&wanted(1, 3, 1, 1), 0, &mut Vec::new()), Some(size + 1));
+		}
+	}
+
+	#[test]
+	fn a_truncation_cuts_gaps_and_what_is_said_late_of_cut_extents_is_nothing() {
+		let (mut ledger, mut lines) = (Ledger::default(), Vec::new());
+		ledger.take(&wanted(1, 1, 10, 1), 5, &mut lines);
+		ledger.take(&wanted(1, 2, 10, 1), 5, &mut lines);
+		ledger.lose((1, 1), Extent { offset: 0, length: 10 }, Errno::IO, &mut lines);
+		ledger.cut(4, &mut lines);
+		ledger.lose((1, 2), Extent { offset: 10, length: 10 }, Errno::IO, &mut lines);
+		assert_eq!(ranges(&ledger), [(0, 4, 1)]);
+		assert_eq!(ledger.take(&wanted(1, 3, 1, 1), 5, &mut lines), Some(4));
+	}
+
+	#[test]
+	fn what_this_server_was_to_write_before_it_was_started_nobody_does() {
+		let (mut ledger, mut lines) = (Ledger::default(), Vec::new());
+		ledger.take(&wanted(1, 1, 5, 1), 0, &mut lines);
+		assert!(!Ledger::read(&text(&lines)).may_be_busy());
+		ledger.take(&wanted(1, 2, 5, 1), 9, &mut lines);
+		let mut next = Ledger::read(&text(&lines));
+		assert!(next.may_be_busy() && !next.is_busy());
+		next.note_outcome(&Gap { client: 1, seq: 2, ..Gap::default() }, &mut lines);
+		assert!(!next.may_be_busy());
 	}
 
 	#[test]
@@ -367,7 +429,7 @@ mod tests {
 		ledger.abandon(5, &mut lines);
 		assert_eq!(ranges(&ledger), [(0, 10, 1)]);
 		assert!(ledger.is_busy());
-		ledger.size(0, true, &mut lines);
+		ledger.cut(0, &mut lines);
 		assert_eq!((ranges(&ledger), ledger.is_busy()), (vec![], false));
 		assert_eq!(ledger.take(&wanted(1, 2, 4, 1), 5, &mut lines), Some(0));
 	}

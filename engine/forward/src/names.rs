@@ -36,6 +36,9 @@ impl Server {
 			| Request::SetXattr { handle, .. }
 			| Request::ListXattr { handle }
 			| Request::RemoveXattr { handle, .. } => self.begin_xattr(key, handle, request, &data),
+			Request::SetAttr { handle, ref set } if self.is_granted(key) => {
+				self.object(key, handle).map(|_| self.begin_granted(key, set.size))
+			}
 			Request::SetAttr { handle, ref set } => {
 				let resized = set.which & set::SIZE != 0;
 				self.may_resize(key, handle, resized).and_then(|()| self.enqueue_whole(key, handle))
@@ -59,8 +62,8 @@ impl Server {
 				}
 				Ok(())
 			}
-			Request::Reserve { handle, flags, size, wanted, outcomes } => {
-				let ask = OwnerRequest { flags, size, wanted, outcomes };
+			Request::Reserve { handle, flags, size, stamp, wanted, outcomes } => {
+				let ask = OwnerRequest { flags, size, stamp, wanted, outcomes };
 				self.serve_as_owner(id_of(handle), Asker::Peer(key), ask);
 				Ok(())
 			}
@@ -121,7 +124,7 @@ impl Server {
 				});
 			}
 			Request::SetAttr { handle, set } if set.which & set::SIZE != 0 => {
-				self.cut_end(key, handle, set.size);
+				self.begin_truncation(key, handle, set.size);
 			}
 			Request::SetAttr { set, .. } => self.give(key, move |store| {
 				store.set_attr(&object, &set, false).map(|attr| Reply::SetAttr { attr })
@@ -149,45 +152,12 @@ impl Server {
 				});
 			}
 			// all that is left of an open is to truncate
-			_ => self.cut_end(key, object.handle(), 0),
-		}
-	}
-
-	/// The owner of the file's end knows of a truncation, or refuses it.
-	pub fn truncation_granted(&mut self, key: Key, known: Result<(), Trouble>) {
-		let Some(pending) = self.pending(key) else { return };
-		let (handle, request) = (pending.handle, pending.request.clone());
-		let doing = std::mem::replace(&mut pending.doing, Doing::Simple);
-		let object = match (known, self.object(key, handle)) {
-			(Ok(()), Ok(object)) => object,
-			(known, _) => {
-				let stale = || Trouble::from(Errno::STALE);
-				let trouble = known.err().unwrap_or_else(stale);
-				if matches!(doing, Doing::Truncating(_)) {
-					self.release(key, handle);
-				}
-				self.leave_queue(key);
-				return self.fail_with(key, trouble.status(), (0, 0), &trouble.why);
-			}
-		};
-		match (request, doing) {
-			(Request::SetAttr { set, .. }, _) => self.give(key, move |store| {
-				store.set_attr(&object, &set, true).map(|attr| Reply::SetAttr { attr })
-			}),
-			(_, Doing::Truncating(reply)) => self.give(key, move |store| {
-				let set = fathom_wire::SetAttr { which: set::SIZE, ..Default::default() };
-				let attr = store.set_attr(&object, &set, true)?;
-				Ok(match *reply {
-					Reply::Open { handle, created, .. } => Reply::Open { handle, attr, created },
-					other => other,
-				})
-			}),
-			_ => {}
+			_ => self.begin_truncation(key, object.handle(), 0),
 		}
 	}
 
 	/// The client holds a file once less.
-	fn release(&mut self, key: Key, handle: Handle) {
+	pub fn release(&mut self, key: Key, handle: Handle) {
 		if let Some(client) = self.clients.get_mut(&key.0) {
 			release(client, &mut self.files, handle, 1);
 		}
@@ -220,24 +190,29 @@ impl Server {
 		if above.is_empty() || path.is_empty() { above + &path } else { format!("{above}/{path}") }
 	}
 
-	/// Of a request that changes names.
-	pub fn intent(&mut self, key: Key) -> Option<Intent> {
+	/// Of a request that changes names here; one that another server is asked for it keeps itself.
+	pub fn intent(&mut self, key: Key, dir: Handle) -> Option<Intent> {
+		if self.files.get(&dir)?.object.is_of_another() {
+			return None;
+		}
+		let (origin, is_relayed) = self.origin(key);
 		let pending = self.pending(key)?;
-		let again = pending.header.flags & flag::RETRY != 0;
+		let again = is_relayed || pending.header.flags & flag::RETRY != 0;
 		let frees = matches!(pending.request, Request::Unlink { .. } | Request::Rmdir { .. });
-		self.intents.as_ref().map(|intents| intents.begin(key, again, frees))
+		self.intents.as_ref().map(|intents| intents.begin(origin, again, frees))
 	}
 
 	fn begin_names(&mut self, key: Key, request: Request) -> Result<(), Errno> {
-		let changes = !matches!(
-			request,
-			Request::Lookup { .. }
-				| Request::Open { .. }
-				| Request::ReadDir { .. }
-				| Request::ReadLink { .. }
-				| Request::StatFs { .. }
-		);
-		let intent = if changes { self.intent(key) } else { None };
+		let intent = match &request {
+			Request::Mkdir { dir, .. }
+			| Request::Mknod { dir, .. }
+			| Request::Symlink { dir, .. }
+			| Request::Rename { dir, .. }
+			| Request::Link { dir, .. }
+			| Request::Unlink { dir, .. }
+			| Request::Rmdir { dir, .. } => self.intent(key, *dir),
+			_ => None,
+		};
 		match request {
 			Request::Lookup { .. } => return self.coalesce(key, request),
 			Request::Open { .. } => {
@@ -299,14 +274,7 @@ impl Server {
 			Request::Link { handle, dir, path } => {
 				let (dir, object) = (self.object(key, dir)?, self.object(key, handle)?);
 				self.give(key, move |store| {
-					let same = |errno| {
-						let there =
-							(errno == Errno::EXIST).then(|| store.lookup(&dir, &path, true));
-						let (there, attr) = there?.ok()?;
-						(there.handle() == object.handle()).then_some(attr)
-					};
-					once(intent, || store.link(&object, &dir, &path), |_, errno| same(errno))
-						.map(|attr| Reply::Link { attr })
+					link(store, intent, &object, (&dir, &path)).map(|attr| Reply::Link { attr })
 				});
 			}
 			Request::Unlink { dir, path } => {
@@ -446,6 +414,23 @@ fn made(
 ) -> Option<(Object, Attr)> {
 	let there = (errno == Errno::EXIST).then(|| store.lookup(dir, path, true));
 	there?.ok().filter(|(_, attr)| attr.mode & mode::TYPE == kind && intent.made(attr))
+}
+
+/// A name more. One that is there may have been made by the same request, before; then a file that is striped had another id.
+fn link(
+	store: &Store,
+	intent: Option<Intent>,
+	object: &Object,
+	(dir, path): (&Object, &Text),
+) -> Result<Attr, Trouble> {
+	let act = || store.link(object, dir, path);
+	let Some(intent) = intent else { return act() };
+	let moved = store.attr(object)?.ino;
+	let there = |intent: &Intent, errno| {
+		let there = (errno == Errno::EXIST).then(|| store.lookup(dir, path, true));
+		there?.ok().map(|(_, attr)| attr).filter(|attr| intent.moved_before() == Some(attr.ino))
+	};
+	intent.once(Some(moved), act, there)
 }
 
 fn rename(

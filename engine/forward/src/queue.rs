@@ -82,6 +82,12 @@ impl Queue {
 		self.waiting.is_empty()
 	}
 
+	/// The furthest end of writes that are not done.
+	pub fn end(&self) -> u64 {
+		let writes = self.writes.iter().filter_map(|number| self.waiting.get(number));
+		writes.flat_map(|write| &write.extents).map(Extent::end).max().unwrap_or(0)
+	}
+
 	/// A request's place in the order; it is done when `finish` is called.
 	pub fn push(&mut self, key: Key, access: Access, extents: Vec<Extent>) {
 		let number = self.next;

@@ -284,7 +284,9 @@ impl Server {
 		if matches!(header.op, op::READ | op::WRITE | op::APPEND) {
 			self.unfinished.insert((arrived.at, key));
 		}
-		self.begin_with_files(key, request, data);
+		if !self.is_known_change(key) {
+			self.begin_with_files(key, request, data);
+		}
 	}
 
 	pub fn pending(&mut self, key: Key) -> Option<&mut Pending> {

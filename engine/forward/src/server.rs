@@ -13,6 +13,7 @@ use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
 
 use crate::append_owner::AppendOwner;
+use crate::asked_by::Relayed;
 use crate::auth::random;
 use crate::cache::Cache;
 use crate::client::Client;
@@ -35,6 +36,7 @@ use crate::queue::Key;
 use crate::reaper::Orphan;
 use crate::store::Store;
 use crate::trouble::{Trouble, errno_text};
+use crate::truncations::Pausing;
 use crate::workers::Workers;
 use crate::{Map, Settings};
 
@@ -49,6 +51,8 @@ pub struct Server {
 	pub ended: Ended,
 	/// None: changes of names are not remembered over a restart.
 	pub intents: Option<Arc<Intents>>,
+	/// Changes of names that other servers have asked for.
+	pub relayed: Relayed,
 	/// Largest part of the data that is moved at once.
 	pub piece: usize,
 	pub pool_free: usize,
@@ -66,6 +70,8 @@ pub struct Server {
 	pub locks: Locks,
 	/// When owners of files are asked again for locks.
 	pub relays: BTreeSet<(Instant, Key)>,
+	/// When owners of files' ends are asked again for extents, or for a truncation.
+	pub pauses: BTreeSet<(Instant, Pausing)>,
 	pub deadlocks: DeadlockDetector,
 	pub workers: Workers<Done>,
 	pub group: Group,
@@ -169,6 +175,7 @@ impl Server {
 			plugin_ops: PluginOps::load(&settings, &store)?,
 			epoch: u64::from_le_bytes(random()?),
 			intents: intents.map(Arc::new),
+			relayed: Relayed::default(),
 			ended,
 			piece: PIECE.min(settings.pool),
 			pool_free: settings.pool,
@@ -178,10 +185,11 @@ impl Server {
 			full_until: None,
 			clients: Map::default(),
 			files,
-			owner: AppendOwner::new(journals),
+			owner: AppendOwner::new(journals)?,
 			given_up: GivenUp::default(),
 			locks: Locks::default(),
 			relays: BTreeSet::new(),
+			pauses: BTreeSet::new(),
 			deadlocks: DeadlockDetector::default(),
 			workers: Workers::start(settings.workers, store.clone()).map_err(text)?,
 			orphans: Vec::new(),
@@ -263,6 +271,7 @@ impl Server {
 		self.spare_descriptors();
 		self.accept_again(listeners);
 		self.relay_again();
+		self.ask_owners_again();
 		self.follow_waits();
 		self.expire();
 		self.finish_inline();
@@ -296,6 +305,7 @@ impl Server {
 			.filter_map(BTreeSet::first)
 			.map(|(due, _)| *due);
 		let next = first
+			.chain(self.pauses.first().map(|(due, _)| *due))
 			.chain(self.deadlocks.next())
 			.min()
 			.map_or(TICK, |due| due.saturating_duration_since(clock::now()).min(TICK));

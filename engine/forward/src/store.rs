@@ -109,6 +109,11 @@ impl Object {
 		!matches!(self, Object::Local(_))
 	}
 
+	/// Another server has it, and may forget it.
+	pub fn is_of_another(&self) -> bool {
+		matches!(self, Object::Striped(_) | Object::Upstream(_))
+	}
+
 	/// Bytes at whose multiples accesses best end.
 	pub fn unit(&self) -> u64 {
 		match self {
@@ -224,9 +229,7 @@ impl Store {
 		if let Whole::Simulated(disk) = &self.whole {
 			return Ok(Some(Box::new(disk::Own(disk.clone(), group.numbers().0))));
 		}
-		let Some(place) = self.own_place().filter(|_| self.stripes.is_none()) else {
-			return Ok(None);
-		};
+		let Some(place) = self.own_place() else { return Ok(None) };
 		Ok(Some(Box::new(RecordFile::beneath(place, group.numbers())?)))
 	}
 

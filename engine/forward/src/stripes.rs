@@ -9,6 +9,7 @@ use fathom_wire::number::{hint, lookup, open, set};
 use fathom_wire::{Attr, Entry, Extent, Handle, Hints, Reply, Request, SetAttr, Text};
 use rustix::io::Errno;
 
+use crate::asked_by;
 use crate::auth::random;
 use crate::bounded_map::BoundedMap;
 use crate::layout::Layout;
@@ -93,14 +94,6 @@ pub fn mismatch<T>() -> Result<T> {
 	Err(Errno::PROTO.into())
 }
 
-/// A change of names that was asked for again after the connection was lost: this errno says that it had been done.
-pub fn unless_done(answered: Result<Reply>, had: Errno) -> Result<()> {
-	match answered {
-		Err(trouble) if trouble.again && trouble.errno == had => Ok(()),
-		answered => answered.map(drop),
-	}
-}
-
 /// What a commit at level synced says.
 pub fn is_synced(reply: &Reply) -> Result<()> {
 	match reply {
@@ -128,11 +121,20 @@ impl Stripes {
 	}
 
 	pub fn ask(&self, server: usize, request: &Request, data: &[&[u8]]) -> Result<Response> {
+		self.put(server, Question { data, ..Question::of(request) })
+	}
+
+	fn put(&self, server: usize, question: Question<'_>) -> Result<Response> {
 		let Purpose { callers, known_as, .. } = fathom_record::works_for_what();
 		let peer = self.peers.get(server).ok_or(Errno::NODEV)?;
 		let known_as = known_as.as_deref();
-		let question = Question { data, callers: &callers, known_as, ..Question::of(request) };
-		peer.seek(question, self.patience)
+		peer.seek(Question { callers: &callers, known_as, ..question }, self.patience)
+	}
+
+	/// A change of names, which the first server does once for each client's request.
+	fn change(&self, request: &Request) -> Result<Reply> {
+		let hints = &asked_by::hints();
+		self.put(0, Question { hints, ..Question::of(request) }).map(|response| response.reply)
 	}
 
 	fn ask_first(&self, request: &Request) -> Result<Reply> {
@@ -145,13 +147,18 @@ impl Stripes {
 		object: &Object,
 		request: impl Fn(Handle) -> Request,
 	) -> Result<(Reply, bool)> {
-		let mut answer = self.ask(0, &request(object.home), &[]);
+		let answer = self.found(object, || self.ask(0, &request(object.home), &[]));
+		answer.map(|response| (response.reply, response.more))
+	}
+
+	fn found<T>(&self, object: &Object, ask: impl Fn() -> Result<T>) -> Result<T> {
+		let mut answer = ask();
 		for _ in 1..TRIES {
 			let (true, Some(layout)) = (is_stale(&answer), object.layout) else { break };
 			self.find(&layout)?;
-			answer = self.ask(0, &request(object.home), &[]);
+			answer = ask();
 		}
-		answer.map(|response| (response.reply, response.more))
+		answer
 	}
 
 	/// Makes the first server know a file again, by its id.
@@ -238,7 +245,7 @@ impl Stripes {
 					Ok(_) => return mismatch(),
 				}
 			}
-			match self.create(dir, path, (plain, mode), wish) {
+			match self.create(dir, path, (plain, mode, exclusive), wish) {
 				// made by another meanwhile
 				Err(Trouble { errno: Errno::EXIST, .. }) if !exclusive => {}
 				Err(trouble) if trouble.errno == Errno::STALE => last = trouble,
@@ -261,27 +268,42 @@ impl Stripes {
 		&self,
 		dir: &Object,
 		path: &Text,
-		(flags, mode): (u32, u32),
+		(flags, mode, exclusive): (u32, u32, bool),
 		wish: Striping,
 	) -> Result<(Object, Attr)> {
 		let layout = self.new_layout(wish)?;
 		let by_id = layout_path(FILES, &layout);
 		let flags = flags & !(open::NOFOLLOW | open::DIRECTORY) | open::CREATE | open::WRITE;
 		let request = Request::Open { dir: PEER_ROOT, flags, mode, path: by_id.clone() };
-		let Reply::Open { handle, .. } = self.ask_first(&request)? else { return mismatch() };
-		match self.lay_out(handle, &layout, dir, path) {
-			Ok(attr) => {
+		let Reply::Open { handle, attr: new, .. } = self.ask_first(&request)? else {
+			return mismatch();
+		};
+		let striped = handle_of(handle, Some(&layout));
+		let object = Object { handle: striped, home: handle, layout: Some(layout) };
+		// without exclusive one that is there will do, so that there may be several tries
+		let link = |request: &Request| {
+			if exclusive { self.change(request) } else { self.ask_first(request) }
+		};
+		let laid_out = self.lay_out(&object, &layout, (dir, path), link);
+		match laid_out {
+			Ok(attr) if attr.ino == new.ino => {
 				self.layouts.put(handle, layout);
-				let striped = handle_of(handle, Some(&layout));
-				let object = Object { handle: striped, home: handle, layout: Some(layout) };
-				Ok((object, bare(attr)))
+				return Ok((object, bare(attr)));
 			}
-			Err(trouble) => {
-				let _ = self.ask_first(&Request::Unlink { dir: PEER_ROOT, path: by_id });
-				let _ = self.ask_first(&Request::Release { handle });
-				Err(trouble)
-			}
+			// who is not answered may have been obeyed
+			Err(trouble) if trouble.again && trouble.errno != Errno::EXIST => return Err(trouble),
+			_ => {}
 		}
+		let _ = self.ask_first(&Request::Unlink { dir: PEER_ROOT, path: by_id });
+		let _ = self.ask_first(&Request::Release { handle });
+		laid_out?;
+		// the same request has made it before, by another id
+		let flags = flags & !open::CREATE;
+		let request = Request::Open { dir: dir.home, flags, mode: 0, path: path.clone() };
+		let Reply::Open { handle, attr, .. } = self.ask_first(&request)? else {
+			return mismatch();
+		};
+		self.opened(handle, attr).map(|(object, attr, _)| (object, attr))
 	}
 
 	/// The layout nearest to a wish.
@@ -295,24 +317,20 @@ impl Stripes {
 		Ok(Layout { id, size: size.clamp(1, MOST_SIZE), count, first, of })
 	}
 
-	fn lay_out(&self, handle: Handle, layout: &Layout, dir: &Object, path: &Text) -> Result<Attr> {
-		let text = layout.to_string();
+	fn lay_out(
+		&self,
+		object: &Object,
+		layout: &Layout,
+		(dir, path): (&Object, &Text),
+		link: impl Fn(&Request) -> Result<Reply>,
+	) -> Result<Attr> {
+		let (text, handle) = (layout.to_string(), object.home);
 		let extents = vec![Extent { offset: 0, length: text.len() as u64 }];
 		self.ask(0, &Request::Write { handle, extents }, &[text.as_bytes()])?;
 		let request = Request::Link { handle, dir: dir.home, path: path.clone() };
-		match self.ask_first(&request) {
-			Ok(Reply::Link { attr }) => Ok(attr),
-			// it may be ours, made before the connection was lost
-			Err(trouble)
-				if trouble.again && matches!(trouble.errno, Errno::EXIST | Errno::STALE) =>
-			{
-				match self.lookup(dir, path, true) {
-					Ok((object, attr)) if object.home == handle => Ok(attr),
-					_ => Err(trouble),
-				}
-			}
-			Err(trouble) => Err(trouble),
-			Ok(_) => mismatch(),
+		match self.found(object, || link(&request))? {
+			Reply::Link { attr } => Ok(attr),
+			_ => mismatch(),
 		}
 	}
 
@@ -360,21 +378,19 @@ impl Stripes {
 	pub fn rename(&self, from: (&Object, &Text), to: (&Object, &Text), flags: u32) -> Result<()> {
 		let (dir, path) = (from.0.home, from.1.clone());
 		let request = Request::Rename { dir, path, to_dir: to.0.home, to: to.1.clone(), flags };
-		self.change_names(&request, Errno::NOENT)
+		self.change(&request).map(drop)
 	}
 
 	pub fn link(&self, object: &Object, dir: &Object, path: &Text) -> Result<Attr> {
-		let request = |handle| Request::Link { handle, dir: dir.home, path: path.clone() };
-		match self.at_home(object, request) {
-			Err(trouble) if trouble.again && trouble.errno == Errno::EXIST => {}
+		let request = Request::Link { handle: object.home, dir: dir.home, path: path.clone() };
+		match self.found(object, || self.change(&request))? {
 			// a name by its id and this one: the last other went meanwhile, and the data will
-			Ok((Reply::Link { attr }, _)) if object.layout.is_some() && attr.nlink == 2 => {
-				self.unlink(dir, path, false)?;
-				return Err(Errno::NOENT.into());
+			Reply::Link { attr } if object.layout.is_some() && attr.nlink == 2 => {
+				self.ask_first(&Request::Unlink { dir: dir.home, path: path.clone() })?;
+				Err(Errno::NOENT.into())
 			}
-			linked => drop(linked?),
+			_ => self.attr(object),
 		}
-		self.attr(object)
 	}
 
 	pub fn unlink(&self, dir: &Object, path: &Text, directory: bool) -> Result<()> {
@@ -383,33 +399,30 @@ impl Stripes {
 			true => Request::Rmdir { dir, path },
 			false => Request::Unlink { dir, path },
 		};
-		self.change_names(&request, Errno::NOENT)
-	}
-
-	/// A change of names.
-	fn change_names(&self, request: &Request, had: Errno) -> Result<()> {
-		unless_done(self.ask_first(request), had)
+		self.change(&request).map(drop)
 	}
 
 	pub fn mkdir(&self, dir: &Object, path: &Text, mode: u32) -> Result<(Object, Attr)> {
-		self.change_names(
-			&Request::Mkdir { dir: dir.home, mode, path: path.clone() },
-			Errno::EXIST,
-		)?;
-		self.lookup(dir, path, true)
+		match self.change(&Request::Mkdir { dir: dir.home, mode, path: path.clone() })? {
+			Reply::Mkdir { handle, attr } => self.known(handle, attr),
+			_ => mismatch(),
+		}
 	}
 
 	pub fn mknod(&self, dir: &Object, path: &Text, mode: u32, rdev: u64) -> Result<(Object, Attr)> {
 		let request = Request::Mknod { dir: dir.home, mode, rdev, path: path.clone() };
-		self.change_names(&request, Errno::EXIST)?;
-		self.lookup(dir, path, true)
+		match self.change(&request)? {
+			Reply::Mknod { handle, attr } => self.known(handle, attr),
+			_ => mismatch(),
+		}
 	}
 
 	pub fn symlink(&self, dir: &Object, path: &Text, target: &Text) -> Result<(Object, Attr)> {
 		let (path, target) = (path.clone(), target.clone());
-		let request = Request::Symlink { dir: dir.home, path: path.clone(), target };
-		self.change_names(&request, Errno::EXIST)?;
-		self.lookup(dir, &path, true)
+		match self.change(&Request::Symlink { dir: dir.home, path, target })? {
+			Reply::Symlink { handle, attr } => self.known(handle, attr),
+			_ => mismatch(),
+		}
 	}
 
 	pub fn read_link(&self, object: &Object) -> Result<Text> {

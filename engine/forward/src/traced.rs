@@ -184,6 +184,7 @@ impl Server {
 	pub fn do_for(&mut self, key: Key, work: Work<Done>) {
 		let purpose = self.purpose(key, 0);
 		let handle = self.pending(key).map_or(Handle::ROOT, |pending| pending.handle);
+		let work = self.for_origin(key, work);
 		self.workers_of(&handle).give(purpose, work);
 	}
 
@@ -200,7 +201,8 @@ impl Server {
 			return;
 		}
 		let keys: Vec<Key> = match done {
-			Done::Simple(key, ..) | Done::Partial(key, _) | Done::Size(_, key, _) => vec![*key],
+			Done::Simple(key, ..) | Done::Truncated(key, _) => vec![*key],
+			Done::Partial(key, _) | Done::Size(_, key, _) => vec![*key],
 			Done::Read(key, ..) | Done::Synced(key, ..) | Done::Relayed(key, ..) => vec![*key],
 			Done::WithData(key, _) | Done::FoundAgain(key, ..) => vec![*key],
 			Done::Written(_, pieces, _) => pieces.iter().map(|(piece, _)| piece.key).collect(),

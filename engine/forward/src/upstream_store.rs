@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use fathom_record::Purpose;
-use fathom_wire::number::{hint, level, limit, lookup};
+use fathom_wire::number::{hint, level, limit, lookup, open};
 use fathom_wire::{Attr, Entry, Extent, Handle, Hints, Reply, Request, SetAttr, Text};
 use rustix::io::Errno;
 
+use crate::asked_by;
 use crate::peer::{Patience, Peer, Question, Response};
 use crate::portions::{FailedRanges, Portion, Stretch, by_stretch, write_portions};
-use crate::stripes::{Striping, is_stale, is_synced, mismatch, unless_done};
+use crate::stripes::{Striping, is_stale, is_synced, mismatch};
 use crate::trouble::Trouble;
 
 type Result<T> = std::result::Result<T, Trouble>;
@@ -69,7 +70,7 @@ impl UpstreamStore {
 		if !is_stale(&answer) {
 			return answer;
 		}
-		for object in objects {
+		for object in objects.iter().filter(|object| object.handle != Handle::ROOT) {
 			let path = object.path.clone();
 			let request = Request::Lookup { dir: Handle::ROOT, flags: lookup::NOFOLLOW, path };
 			match self.ask(&request).map(|response| response.reply) {
@@ -86,9 +87,9 @@ impl UpstreamStore {
 	}
 
 	/// A change of names.
-	fn change_names(&self, objects: &[&Object], request: &Request, had: Errno) -> Result<()> {
-		let answer = self.ask_about(objects, Question::of(request));
-		unless_done(answer.map(|response| response.reply), had)
+	fn change_names(&self, objects: &[&Object], request: &Request) -> Result<()> {
+		let hints = &asked_by::hints();
+		self.ask_about(objects, Question { hints, ..Question::of(request) }).map(drop)
 	}
 
 	pub fn lookup(&self, dir: &Object, path: &Text, nofollow: bool) -> Result<(Object, Attr)> {
@@ -107,8 +108,12 @@ impl UpstreamStore {
 		(flags, mode): (u32, u32),
 		_: Striping,
 	) -> Result<(Object, Attr, bool)> {
+		// what is there is truncated later, once that is granted
+		let flags = flags & !open::TRUNCATE;
 		let request = Request::Open { dir: dir.handle, flags, mode, path: path.clone() };
-		match self.reply(dir, &request)? {
+		let makes = flags & (open::EXCLUSIVE | open::TMPFILE) == open::EXCLUSIVE;
+		let hints = &if makes { asked_by::hints() } else { Hints::default() };
+		match self.ask_about(&[dir], Question { hints, ..Question::of(&request) })?.reply {
 			Reply::Open { handle, attr, created } => {
 				Ok((dir.inside(path, handle), attr, created != 0))
 			}
@@ -133,7 +138,7 @@ impl UpstreamStore {
 	/// `granted`: the other server has granted, as the owner of the file's end, that it is cut.
 	pub fn set_attr(&self, object: &Object, wanted: &SetAttr, granted: bool) -> Result<Attr> {
 		let request = Request::SetAttr { handle: object.handle, set: wanted.clone() };
-		let hints = &shared(granted);
+		let hints = &if granted { asked_by::hints() } else { Hints::default() };
 		let answer = self.ask_about(&[object], Question { hints, ..Question::of(&request) });
 		match answer?.reply {
 			Reply::SetAttr { attr } => Ok(attr),
@@ -144,12 +149,12 @@ impl UpstreamStore {
 	pub fn rename(&self, from: (&Object, &Text), to: (&Object, &Text), flags: u32) -> Result<()> {
 		let (dir, path) = (from.0.handle, from.1.clone());
 		let request = Request::Rename { dir, path, to_dir: to.0.handle, to: to.1.clone(), flags };
-		self.change_names(&[from.0, to.0], &request, Errno::NOENT)
+		self.change_names(&[from.0, to.0], &request)
 	}
 
 	pub fn link(&self, object: &Object, dir: &Object, path: &Text) -> Result<Attr> {
 		let request = Request::Link { handle: object.handle, dir: dir.handle, path: path.clone() };
-		self.change_names(&[object, dir], &request, Errno::EXIST)?;
+		self.change_names(&[object, dir], &request)?;
 		self.attr(object)
 	}
 
@@ -159,25 +164,25 @@ impl UpstreamStore {
 			true => Request::Rmdir { dir: at, path },
 			false => Request::Unlink { dir: at, path },
 		};
-		self.change_names(&[dir], &request, Errno::NOENT)
+		self.change_names(&[dir], &request)
 	}
 
 	pub fn mkdir(&self, dir: &Object, path: &Text, mode: u32) -> Result<(Object, Attr)> {
 		let request = Request::Mkdir { dir: dir.handle, mode, path: path.clone() };
-		self.change_names(&[dir], &request, Errno::EXIST)?;
+		self.change_names(&[dir], &request)?;
 		self.lookup(dir, path, true)
 	}
 
 	pub fn mknod(&self, dir: &Object, path: &Text, mode: u32, rdev: u64) -> Result<(Object, Attr)> {
 		let request = Request::Mknod { dir: dir.handle, mode, rdev, path: path.clone() };
-		self.change_names(&[dir], &request, Errno::EXIST)?;
+		self.change_names(&[dir], &request)?;
 		self.lookup(dir, path, true)
 	}
 
 	pub fn symlink(&self, dir: &Object, path: &Text, target: &Text) -> Result<(Object, Attr)> {
 		let (path, target) = (path.clone(), target.clone());
 		let request = Request::Symlink { dir: dir.handle, path: path.clone(), target };
-		self.change_names(&[dir], &request, Errno::EXIST)?;
+		self.change_names(&[dir], &request)?;
 		self.lookup(dir, &path, true)
 	}
 
@@ -228,13 +233,14 @@ impl UpstreamStore {
 	pub fn set_xattr(&self, object: &Object, name: &Text, value: &[u8], flags: u32) -> Result<()> {
 		let (handle, name) = (object.handle, name.clone());
 		let request = Request::SetXattr { handle, name, flags };
-		let question = Question { data: &[value], ..Question::of(&request) };
+		let hints = &asked_by::hints();
+		let question = Question { data: &[value], hints, ..Question::of(&request) };
 		self.ask_about(&[object], question).map(drop)
 	}
 
 	pub fn remove_xattr(&self, object: &Object, name: &Text) -> Result<()> {
 		let request = Request::RemoveXattr { handle: object.handle, name: name.clone() };
-		self.ask_about(&[object], Question::of(&request)).map(drop)
+		self.change_names(&[object], &request)
 	}
 
 	/// Bytes that were read of each extent into its place, one behind the other; fewer than asked for only at the end of file.

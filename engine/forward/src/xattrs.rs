@@ -35,13 +35,13 @@ impl Server {
 				if value.len() > limit::XATTR as usize {
 					return Err(Errno::TOOBIG);
 				}
-				let intent = self.intent(key);
+				let intent = self.intent(key, handle);
 				self.give(key, move |store| {
 					set(store, &object, intent, (&name, &value, flags)).map(|()| Reply::SetXattr {})
 				});
 			}
 			Request::RemoveXattr { name, .. } => {
-				let intent = self.intent(key);
+				let intent = self.intent(key, handle);
 				self.give(key, move |store| {
 					remove(store, &object, intent, &name).map(|()| Reply::RemoveXattr {})
 				});

@@ -96,7 +96,8 @@ messages! {
 		ListXattr = LISTXATTR (handle: Handle);
 		RemoveXattr = REMOVEXATTR (handle: Handle, name: Text);
 		Reserve = RESERVE (
-			handle: Handle, flags: u32, size: u64, wanted: Vec<Wanted>, outcomes: Vec<Gap>
+			handle: Handle, flags: u32, size: u64, stamp: u64, wanted: Vec<Wanted>,
+			outcomes: Vec<Gap>
 		);
 		Holders = HOLDERS (handle: Handle, claim: Claim);
 		Awaited = AWAITED (owners: Vec<Holder>);
@@ -145,7 +146,7 @@ messages! {
 		SetXattr = SETXATTR ();
 		ListXattr = LISTXATTR "data" ();
 		RemoveXattr = REMOVEXATTR ();
-		Reserve = RESERVE (offsets: Vec<u64>);
+		Reserve = RESERVE (stamp: u64, offsets: Vec<u64>);
 		Holders = HOLDERS (owners: Vec<Holder>);
 		Awaited = AWAITED (locks: Vec<Awaited>);
 	}

@@ -207,6 +207,7 @@ fn data() {
 		handle: file(),
 		flags: 1,
 		size: 4096,
+		stamp: 77,
 		wanted: vec![
 			Wanted { client: 7, seq: 8, length: 5, align: 1 },
 			Wanted { client: 7, seq: 9, length: 6, align: 512 },
@@ -225,7 +226,7 @@ fn data() {
 	];
 	answers("reply-gaps", 0, Reply::Gaps { gaps }, none(), b"");
 	let offsets = vec![4096, 1 << 33];
-	answers("reply-reserve", 0, Reply::Reserve { offsets }, none(), b"");
+	answers("reply-reserve", 0, Reply::Reserve { stamp: 77, offsets }, none(), b"");
 }
 
 #[test]
