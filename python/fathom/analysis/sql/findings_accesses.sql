@@ -310,8 +310,8 @@ from places() as p join mean as m using (directory) left join store_costs() as s
 create or replace macro large_piece(half) as
 2 ** ceil(log2(greatest(4096, least(coalesce(9 * half, 16777216), 16777216))));
 
--- The program's own accesses that are mostly latency: smaller than `half` (store_costs(); 64 KiB where it is not known), each at or behind the
--- end of the one before. Of each thread and file. Columns: path (place), file, what (read, write), process, stream, n, bytes, latency, per_byte
+-- The program's own accesses that are mostly latency: smaller than `half` (store_costs(); 64 KiB where it is not known) and than a large
+-- piece, each at or behind the end of the one before. Of each thread and file. Columns: path (place), file, what (read, write), process, stream, n, bytes, latency, per_byte
 -- (seconds), piece (large_piece()), cost (seconds that accesses of these sizes take on this store, at most what they took), extent (bytes of the
 -- file), least (accesses that are left when those of one file are joined: each pass over it takes one for each piece), worst (`calls.id` of the
 -- longest), longest, fitted (the costs are told by sizes).
@@ -326,7 +326,7 @@ small as (
 		least(16777216, greatest(large_piece(s.half), if(p.striped, p.block, coalesce(t.stripe_bytes, 0)))) as piece
 	from accesses() as a join store_costs() as s using (file, kind) join places() as p using (file) join files as f using (file)
 		join type on type.file_system is not distinct from f.file_system join stores() as t on t.store = type.store and t.direction = a.kind
-	where a.own and a.layer = 'posix' and coalesce(a.place, 'on') <> 'back' and a.bytes / a.n < coalesce(s.half, 65536)
+	where a.own and a.layer = 'posix' and coalesce(a.place, 'on') <> 'back' and a.bytes / a.n < least(coalesce(s.half, 65536), piece)
 )
 select
 	path, file, kind as what, process, stream, sum(n) as n, sum(bytes) as bytes, max(latency) as latency, max(per_byte) as per_byte, max(piece) as piece,
