@@ -1,6 +1,6 @@
 -- Accesses of POSIX and C streams, and what they cost: learnt from this run's own calls. Findings stand on these; each is worked out once for each run.
 
--- Files, and what they have in common: those whose paths differ in numbers only are of one `place` (/out/rank.*.h5), their
+-- Files, and what they have in common: those whose paths differ in numbers and random letters only are of one `place` (/out/rank.*.h5), their
 -- directories one `directory`; a file that is alone keeps its path. `block`: the bytes that one lock or one server's piece
 -- covers, a stripe where it is known, else a page of
 -- 4,096 bytes, the least that a kernel reads or writes. Files that hold no data (sockets, pipes, devices, /proc) are left out.
@@ -11,7 +11,7 @@ with stripe as (
 ),
 named as (
 	select
-		f.*, regexp_extract(path, '^(.*/)?[^/]*$', 1) as folder, file_group(f.path) as name, regexp_replace(folder, '[0-9]+', '*', 'g') as folders
+		f.*, regexp_extract(path, '^(.*/)?[^/]*$', 1) as folder, file_group(f.path) as name, starred(folder) as folders
 	from files as f
 ),
 -- Stars only where something differs.
