@@ -4,8 +4,8 @@
 --   and ten calls that each open of a file takes anyway are left out
 -- says:   {path}: {calls_made:count} opens, closes and the like of groups, datasets and attributes took one process {names:seconds}[, {n:count} accesses of
 --   metadata, {size:size} on average, {accesses:seconds}]; its raw data {raw:seconds}
--- lost:   those calls of the slowest process. And its accesses of metadata and raw data, less the same bytes in pieces of 1 MiB, or as large
---   as raw data are now, at the store's cost
+-- lost:   those calls of the slowest process. And its accesses of metadata and raw data, less the same bytes at the store's cost. Their
+--   pieces are then of 1 MiB, or as large as those of raw data now
 -- sure:   0.6
 -- fix:    [flush the file less often than the {flushes:count} times now. Or: ]fewer and larger objects (one dataset of many rows,
 --   attributes in one compound)[hdf5 1.10.1: . Or metadata in pages: H5Pset_file_space_strategy(PAGE) with

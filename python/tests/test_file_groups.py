@@ -86,7 +86,8 @@ def test_words_with_numbers_keep_their_words(
         first, second = random.choices(words, k=2)
         number = random.choice(["", str(random.randrange(10**5)), f"{random.randrange(10):05}"])
         names.append(random.choice(["", "tmp", "tmp_"]) + random.choice([
-            f"{first}{number}", f"{first}{number}_{second}", f"{first}.{second}{number}-x", f"{first}{second.title()}{number}",
+            f"{first}{number}", f"{first}{number}_{second}", f"{first}.{second}{number}-x",
+            f"{first}{second.title()}{number}",
         ]))  # fmt: skip
     wanted = [re.sub(NUMBER, "*", name) for name in names]
     found = [group for group, _ in groups(connection, [f"{name}." for name in names])]

@@ -109,7 +109,9 @@ regexp_replace(
 		regexp_matches(name, '[A-Za-z0-9]{6}'),
 		list_transform(
 			[name_parts(name)],
-			lambda parts: array_to_string(list_transform(parts, lambda part, nth: if(is_random(part, if(nth > 1, parts[nth - 1], '')), '0', part)), '')
+			lambda parts: array_to_string(
+				list_transform(list_zip(parts, list_prepend('', parts), true), lambda pair: if(is_random(pair[1], pair[2]), '0', pair[1])), ''
+			)
 		)[1],
 		name
 	),

@@ -311,10 +311,10 @@ create or replace macro large_piece(half) as
 2 ** ceil(log2(greatest(4096, least(coalesce(9 * half, 16777216), 16777216))));
 
 -- The program's own accesses that are mostly latency: smaller than `half` (store_costs(); 64 KiB where it is not known) and than a large
--- piece, each at or behind the end of the one before. Of each thread and file. Columns: path (place), file, what (read, write), process, stream, n, bytes, latency, per_byte
--- (seconds), piece (large_piece()), cost (seconds that accesses of these sizes take on this store, at most what they took), extent (bytes of the
--- file), least (accesses that are left when those of one file are joined: each pass over it takes one for each piece), worst (`calls.id` of the
--- longest), longest, fitted (the costs are told by sizes).
+-- piece, each at or behind the end of the one before. Of each thread and file. Columns: path (place), file, what (read, write), process,
+-- stream, n, bytes, latency, per_byte (seconds), piece (large_piece()), cost (seconds that accesses of these sizes take on this store, at
+-- most what they took), extent (bytes of the file), least (accesses that are left when those of one file are joined: each pass over it takes
+-- one for each piece), worst (`calls.id` of the longest), longest, fitted (the costs are told by sizes).
 create or replace macro small_accesses() as table
 with type as (
 	select file_system, store_of(file_system) as store from (select distinct file_system from files)
