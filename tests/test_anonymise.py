@@ -131,6 +131,7 @@ def test_files_stay_in_their_groups(run: Path, copy: Path) -> None:
 
 
 NAMES = (
+    *("ck-12345678e-05", "ck-3fa9c1e", "tmpAb3xYz", "tmpq2W9er"),
     *("out.00012.h5", "out.00013.h5", "out.h5", "a1.5e+05.nc", "a1.5e-02.nc", "a.nc", ".hidden", "x.tar.gz"),
     *("libq.so.1.2", "libq.so", "rank-0-of-4", "rank-1-of-4", "1", "2", "a b.txt", "ü.dat", "e5", "1e5", "e.5"),
 )  # fmt: skip

@@ -22,6 +22,11 @@ for name in sys.argv[1:]:
     with open(name, "wb") as file:
         file.write(bytes(4096))
 """
+#: Functions that the program called itself on sockets and queues of events.
+MESSAGES = (
+    "select distinct c.op from counters as c join files as f using (file)"
+    " where enclosing is null and (f.kind = 'socket' or f.path like 'anon_inode:%')"
+)
 REGULAR = "select path, runtime from files where kind = 'regular' or path like '/dev/%' or path like '/proc/%'"
 
 
@@ -78,6 +83,10 @@ def test_an_mpi_program_has_the_files_it_wrote(tmp_path: Path, mpi: str) -> None
     run = recorded(tmp_path, *generated.LAUNCH[mpi], "-n", 4, kernel, *small, data)
     written = {str(path) for path in data.iterdir()}
     assert written and regular(run) == written
+    assert not fathom.open(run).sql(MESSAGES).num_rows
+    if mpi == "ompio":
+        told = fathom.open(run, with_runtime=True).sql(MESSAGES)["op"].to_pylist()
+        assert {"read", "writev"} <= set(told)
     opened = fathom.open(run)
     edges = "select op from counters where op like 'MPI_Init%' or op = 'MPI_Finalize'"
     assert opened.sql(edges).num_rows == 0

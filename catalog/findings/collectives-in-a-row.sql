@@ -4,8 +4,9 @@
 --   within the noise of ranks that arrive apart
 -- says:   {path}: {n:count} collective {what}s of {size:size} on average, up to {most:count} one right after another; they took
 --   {seconds:seconds}, about {each:seconds} each whatever their size
--- lost:   what a call costs besides the store's time for its bytes and pieces (median), times the calls that are one too many. Without
---   the share of collective calls in which the account has a rank wait for a processor
+-- lost:   what a call costs besides the store's time for its bytes and pieces, and besides the exchange that goes with bytes. The
+--   median of that, at most the mean, times the calls that are one too many. Without the share of collective calls in which the
+--   account has a rank wait for a processor
 -- sure:   0.7
 -- fix:    {fix}
 -- causes: exchange, waiting, library, requests, names
@@ -38,15 +39,22 @@ running as (
 	select 1 - coalesce(max(part), 0) as share
 	from (select process, sum(time) filter (cause = 'processor') / sum(time) as part from account() where collective group by process)
 ),
--- One call for all makes as many accesses, but for one.
+-- One call for all makes as many accesses, but for one, and exchanges as many bytes.
+beside as (
+	select
+		i.*,
+		greatest(
+			0, wall / 1e9 - greatest(asked / greatest(1, movers) * s.per_byte, io / 1e9 - s.latency)
+			- if(two_phase, coalesce(x.per_byte, 0) * asked / greatest(1, movers), 0)
+		) as of_call
+	from island as i join access_costs() as s using (file, kind) left join exchange_costs() as x using (file, kind)
+),
 alone as (
 	select
-		i.file, i.kind, i.caller, count(*) as n, sum(asked)::hugeint as asked, sum(wall) / 1e9 as seconds,
-		quantile_cont(greatest(0, wall / 1e9 - greatest(asked / greatest(1, movers) * s.per_byte, io / 1e9 - s.latency)), 0.5)
-			* (select share from running) as each,
-		flatten(max_by(i.calls, i.wall, 2)) as calls
-	from island as i join access_costs() as s using (file, kind)
-	group by i.handle, i.opened, i.number, i.file, i.kind, i.caller
+		file, kind, caller, count(*) as n, sum(asked)::hugeint as asked, sum(wall) / 1e9 as seconds,
+		least(quantile_cont(of_call, 0.5), avg(of_call)) * (select share from running) as each, flatten(max_by(calls, wall, 2)) as calls
+	from beside
+	group by handle, opened, number, file, kind, caller
 	having count(*) >= 4
 )
 select

@@ -59,7 +59,7 @@ caller as (
 alike as (
 	select
 		f.process, f.op, f.error, f.data, f.of_system,
-		coalesce(f.place, nullif(regexp_replace(o.name, '[0-9]+', '*', 'g'), ''), u.path, 'an unknown file') as path, coalesce(u.why, '') as why,
+		coalesce(f.place, nullif(starred(o.name), ''), u.path, 'an unknown file') as path, coalesce(u.why, '') as why,
 		count(*) as n, sum(f.duration) / 1e9 as seconds, max_by(f.id, f.duration, 8) as worst, max(f.duration) as longest
 	from failed as f left join caller as c using (parent) left join objects as o using (object) left join unopened as u using (id)
 	-- To open a file, ROMIO reads its file of hints, whether that could be opened or not.

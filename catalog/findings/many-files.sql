@@ -1,7 +1,7 @@
 -- title:  Many files: more time with names than they are worth
 -- layer:  posix
 -- limit:  a process handles 16 files or more whose names differ by numbers; fewer are usual
--- says:   {path}: {files:count} files, {calls_made:count} opens, closes, stats, removals and the like by {who}; {seconds:seconds} of the slowest[,
+-- says:   {path}: {files:count} files, {calls_made:count} opens, closes, stats, removals and the like by {who}; {names:seconds} of the slowest[,
 --   and {apart:seconds} for {accesses:count} accesses that are small because the files are]
 -- lost:   that time of the slowest process, less its longest call and one file's share of the rest. And its small accesses, those of each
 --   file joined (small_accesses()), less the same bytes in large pieces of one file
@@ -53,7 +53,7 @@ select
 	max(files)::bigint as files,
 	sum(n)::hugeint as calls_made,
 	if(count(*) = 1, 'one process', format('{} processes', count(*))) as who,
-	max(seconds) as seconds,
+	max(seconds) as names,
 	nullif(max(apart), 0) as apart,
 	sum(accesses)::hugeint as accesses,
 	any_value(calls) as calls,

@@ -3,8 +3,9 @@
 -- limit:  metadata take a process longer than the raw data of the same file, in all or in one direction: its objects are too small. Ten accesses
 --   and ten calls that each open of a file takes anyway are left out
 -- says:   {path}: {calls_made:count} opens, closes and the like of groups, datasets and attributes took one process {names:seconds}[, {n:count} accesses of
---   metadata, {size:size} on average, {seconds:seconds}]; its raw data {raw:seconds}
--- lost:   those calls of the slowest process. And its accesses of metadata and raw data, less the same bytes in pieces of 1 MiB at the store's cost
+--   metadata, {size:size} on average, {accesses:seconds}]; its raw data {raw:seconds}
+-- lost:   those calls of the slowest process. And its accesses of metadata and raw data, less the same bytes at the store's cost. Their
+--   pieces are then of 1 MiB, or as large as those of raw data now
 -- sure:   0.6
 -- fix:    [flush the file less often than the {flushes:count} times now. Or: ]fewer and larger objects (one dataset of many rows,
 --   attributes in one compound)[hdf5 1.10.1: . Or metadata in pages: H5Pset_file_space_strategy(PAGE) with
@@ -23,6 +24,7 @@ direction as (
 	select
 		file, kind, process, sum(moves) filter (not raw) as n, sum(bytes) filter (not raw) as bytes, sum(bytes) as all_bytes,
 		coalesce(sum(time) filter (not raw), 0) / 1e9 as seconds, coalesce(sum(time) filter (raw), 0) / 1e9 as raw,
+		greatest(1048576, sum(bytes) filter (raw) / sum(moves) filter (raw)) as piece,
 		max_by(worst, time, 2) filter (not raw) as calls
 	from driver_transfers()
 	where kind = 'read' or file not in (from shared)
@@ -31,7 +33,7 @@ direction as (
 accesses as (
 	select
 		d.file, d.process, sum(d.n) as n, sum(d.bytes) as bytes, sum(d.seconds) as seconds, sum(d.raw) as raw, flatten(max_by(d.calls, d.seconds, 2)) as calls,
-		sum(greatest(0, d.seconds * (1 - least(1, 10 * coalesce(o.opens, 1) / d.n)) + d.raw - ceil(d.all_bytes / 1048576) * s.latency - d.all_bytes * s.per_byte))
+		sum(greatest(0, d.seconds * (1 - least(1, 10 * coalesce(o.opens, 1) / d.n)) + d.raw - ceil(d.all_bytes / d.piece) * s.latency - d.all_bytes * s.per_byte))
 			filter (d.n > 10 * coalesce(o.opens, 1) and d.seconds > d.raw) as lost
 	from direction as d join access_costs() as s using (file, kind) left join opened as o using (file, process)
 	group by d.file, d.process
@@ -70,7 +72,7 @@ select
 	max_by(m.names, m.lost) as names,
 	sum(m.n)::hugeint as n,
 	sum(m.bytes) / sum(m.n) as size,
-	max_by(m.seconds, m.lost) as seconds,
+	max_by(m.seconds, m.lost) as accesses,
 	max_by(m.raw, m.lost) as raw,
 	coalesce(flatten(max_by(m.calls, m.lost, 2)), []) as calls,
 	max(f.flushes) as flushes,

@@ -2,8 +2,8 @@
 -- layer:  posix
 -- limit:  the program's own accesses smaller than `half` (store_costs(); 64 KiB where it is not known): mostly latency. Each is at or behind the end of the
 --   one before in its file, so they can be joined
--- says:   {path}: {n:count} {what}s of {size:size} on average by {who}; each waits {latency:seconds} and moves its
---   bytes in {moving:seconds}[; {direct:count} of them went past the page cache (O_DIRECT), as {requests:count} requests of {request:size} to the
+-- says:   {path}: {n:count} {what}s of {size:size} on average by {who}; each waits {latency:seconds}[ and moves its
+--   bytes in {moving:seconds}][; {direct:count} of them went past the page cache (O_DIRECT), as {requests:count} requests of {request:size} to the
 --   device]
 -- lost:   the slowest thread's accesses, less the same bytes in pieces of nine times `half`, at most 16 MiB, one or more of each file.
 --   Accesses count at most at the store's cost

@@ -478,8 +478,15 @@ def test_the_page_of_many_events_names_the_command_only(
 
 def test_no_more_can_be_won_than_the_io_lasted(path: Path, tmp_path: Path) -> None:
     """Threads side by side, or estimates of a log of sums, come to more."""
-    file = finding(tmp_path, "much", BY_OP.replace("seconds as lost", "9 * seconds as lost"))
+    file = finding(tmp_path, "much", BY_OP.replace("seconds, seconds as", "spent, 9 * spent as"))
     assert [one.lost for one in find(path, file).conclusions] == [3, 3]
+
+
+def test_no_more_can_be_won_than_the_sentence_says(path: Path, tmp_path: Path) -> None:
+    more = "9 * seconds as lost, 8 * seconds as low, 10 * seconds as high"
+    rule = findings.read(finding(tmp_path, "much", BY_OP.replace("seconds as lost", more)))
+    for row in findings.Questions(fathom.open(path)).rows(rule):
+        assert row["lost"] == row["low"] == row["high"] == row["seconds"] > 0
 
 
 def test_one_of_a_kind_is_one() -> None:
@@ -492,6 +499,12 @@ def test_what_is_not_known_is_left_out_of_a_sentence() -> None:
     template = "rank {rank} moved all[; half of the others waited {waited:seconds} and longer]"
     assert sentence(template, {"rank": 3, "waited": None}) == "rank 3 moved all"
     assert sentence(template, {"rank": 3, "waited": 0.5}).endswith("waited 500 ms and longer")
+
+
+@pytest.mark.parametrize(("moving", "says"), [(0.0, "waits 2 µs"), (1e-9, "waits 2 µs and 1 ns")])
+def test_a_share_of_no_time_is_not_said(moving: float, says: str) -> None:
+    template = "waits {waits:seconds}[ and {moving:seconds}]"
+    assert sentence(template, {"waits": 2e-6, "moving": moving}) == says
 
 
 def test_one_rank_without_communication_claims_no_waiting(tmp_path: Path) -> None:

@@ -136,6 +136,14 @@ def test_accesses_of_one_file_can_be_joined_each_pass_over_it_by_itself(tmp_path
     assert [row["least"] for row in rows if row["file"]] == [1] * 10
 
 
+def test_accesses_as_large_as_the_pieces_advised_are_not_small(tmp_path: Path) -> None:
+    """Each waits a second here: half of an access of 500 MB."""
+    calls = calls_of([1 << 20, 64 << 20] * 20)
+    slow = [row | {"duration": row["duration"] + 10**9} for row in calls]
+    rows = table(on_a_disk(tmp_path, slow, "/a/f"), "small_accesses")
+    assert [(row["bytes"], row["piece"]) for row in rows] == [(20 << 20, 16 << 20)]
+
+
 def test_a_few_sizes_below_a_page_that_stalled_say_nothing_of_bytes(tmp_path: Path) -> None:
     calls = calls_of([64] * 500 + [40, 224, 544])
     for call in calls[-3:]:

@@ -1,5 +1,6 @@
 """Tables that findings of the I/O stack stand on, against brute force over made-up calls."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -10,6 +11,7 @@ import pytest
 from ask_finding import ask
 from fathom.analysis import findings
 from fathom.catalog.layers import catalog_path
+from fathom.run.store import Run
 from schema import counters_of, write_run
 
 HEADER = """\
@@ -351,6 +353,94 @@ def test_ranks_that_write_their_own_need_no_collective_calls(
     )
     found = ask(findings.Questions(fathom.open(run)), "collective-forced")
     assert [round(row["lost"], 6) for row in found] == ([0.08] if is_said else [])
+
+
+def two_phase(folder: Path, movers: int, blocks: list[int], exchange: Callable[[int], int]) -> Run:
+    """Writes of strided views on 4 ranks, of so many blocks of 1 MiB: on each of the first `movers` ranks `exchange` ns
+    for the bytes that it receives, then 1 ms and 1 ns a byte at the storage."""
+    calls: list[dict[str, Any]] = []
+    collectives: list[dict[str, Any]] = []
+    block, start = 1 << 20, 0
+    for n, each in enumerate(blocks):
+        size, share = each * block, RANKS * each * block // movers
+        io = MS + share
+        duration = exchange(share) + io
+        for rank in range(RANKS):
+            one = {"process": rank, "rank": rank, "file": 0, "kind": "write", "state": "done"}
+            above = {
+                "layer": "mpiio", "op": "MPI_File_write_all", "start": start, "duration": duration,
+                "size": size, "bytes": size, "collective": n, "selection": rank, "file_offset": rank * block,
+            }  # fmt: skip
+            calls.append({**one, **above, "id": len(calls) + 1})
+            if rank < movers:
+                below = {
+                    "layer": "posix", "op": "pwrite", "start": start + duration - io, "duration": io, "depth": 1,
+                    "size": share, "bytes": share, "file_offset": rank * share, "parent": len(calls),
+                }  # fmt: skip
+                calls.append({**one, **below, "id": len(calls) + 1})
+        end = start + duration
+        collectives.append(
+            {"collective": n, "layer": "mpiio", "op": "MPI_File_write_all", "file": 0, "ordinal": n}
+            | {"ranks_expected": RANKS, "ranks_seen": RANKS, "first_enter": start}
+            | {"last_enter": start, "first_leave": end, "last_leave": end}
+        )
+        start = end + 10 * MS
+    view = {"form": "bytes", "exact": True, "rank": 1, "unit": 1, "period": RANKS * block}
+    view |= {"total": block, "box_start": [0], "box_count": [block], "blocks": 1}
+    run = write_run(
+        folder / "some.fathom",
+        runs=[{"name": "some", "duration": start, "processes": RANKS, "nodes": 1}],
+        processes=[{"process": rank, "rank": rank, "stop": start} for rank in range(RANKS)],
+        files=[{"file": 0, "path": "/data/f", "kind": "regular", "file_system": "lustre"}],
+        selections=[
+            view | {"selection": rank, "process": rank, "displacement": rank * block}
+            | {"block_start": [0], "block_count": [block]}
+            for rank in range(RANKS)
+        ],
+        collectives=collectives,
+        ops=[{"layer": "mpiio", "op": "MPI_File_write_all", "kind": "write", "collective": True}],
+        calls=calls,
+        counters=counters_of(calls),
+    )  # fmt: skip
+    return fathom.open(run)
+
+
+SIZES = [22, 6, 2, 2] * 2
+
+
+@pytest.mark.parametrize(
+    ("blocks", "exchange", "within"),
+    [
+        pytest.param(SIZES, lambda size: 10 * size, 1.1, id="for its bytes"),
+        pytest.param(SIZES, lambda size: 5 * MS + 10 * size, 1.1, id="for both"),
+        pytest.param(SIZES, lambda _: 100 * MS, 2.5, id="for each call"),
+        pytest.param([2] * 8, lambda size: 5 * size, 4, id="not told apart"),
+        pytest.param([2] * 8, lambda _: 200 * MS, 2.1, id="not told apart, for each call"),
+    ],
+)
+def test_more_aggregators_win_what_goes_with_bytes(
+    tmp_path: Path, blocks: list[int], exchange: Callable[[int], int], within: float
+) -> None:
+    """Against the same calls on an aggregator for each rank, where such a store serves four at once."""
+    walls = "select sum(wall) / 1e9 as wall from collective_transfers()"
+    before = two_phase(tmp_path / "one", 1, blocks, exchange)
+    after = two_phase(tmp_path / "four", 4, blocks, exchange)
+    won = before.sql(walls)["wall"][0].as_py() - after.sql(walls)["wall"][0].as_py()
+    (row,) = ask(findings.Questions(before), "few-aggregators")
+    assert won / within <= row["lost"] <= won * within
+    assert row["low"] <= won <= 1.05 * row["high"]
+    assert not ask(findings.Questions(after), "few-aggregators")
+
+
+@pytest.mark.parametrize("name", ["few-aggregators", "collectives-in-a-row"])
+@pytest.mark.parametrize("seed", range(5))
+def test_no_more_is_won_than_was_spent(tmp_path: Path, name: str, seed: int) -> None:
+    """Whatever single calls took: a median may be above the mean."""
+    chance = Random(seed)
+    blocks = [chance.choice((2, 2, 16)) for _ in range(chance.choice((5, 11)))]
+    run = two_phase(tmp_path, 1, blocks, lambda _: round(10 ** chance.uniform(0, 9)))
+    for row in ask(findings.Questions(run), name):
+        assert row["lost"] <= row.get("seconds", row.get("io", 0) + (row.get("exchange") or 0))
 
 
 def test_hints_that_files_have_in_common_are_lost_once(tmp_path: Path) -> None:

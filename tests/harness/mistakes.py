@@ -20,6 +20,7 @@ from harness.needs import MPI
 
 FOLDER = paths.TESTS / "findings"
 CATALOG = paths.ROOT / "catalog" / "findings"
+EXCHANGE = "SLOW_EXCHANGE_"
 
 
 class MistakeError(Exception):
@@ -29,7 +30,8 @@ class MistakeError(Exception):
 @dataclass(frozen=True)
 class Pair:
     """One test file. Programs lie below build/tests or build/kernels; `{tmp}` is where the store is slow,
-    `{programs}` has the Python ones."""
+    `{programs}` has the Python ones. Before a program SLOW_EXCHANGE_… may say how slow MPI-IO's exchange is
+    (tools/slow_exchange.c)."""
 
     path: Path
     guilty: str  # program and arguments
@@ -92,11 +94,20 @@ def pairs() -> list[Path]:
 
 def command(pair: Pair, words: str, traced: bool) -> list[str | Path]:
     """One of the two programs with its launcher, on a store that the environment slows down."""
-    program, *arguments = shlex.split(words)
+    given = [word for word in shlex.split(words) if word.startswith(EXCHANGE)]
+    program, *arguments = shlex.split(words)[len(given) :]
     launcher = [*shlex.split(runner.LAUNCH[pair.mpi]), "-n", str(pair.ranks)] if pair.ranks else []
-    tool = paths.PROGRAMS / "tools" / "slow_store.so"
-    preloaded = f"{tool}:{paths.LIBRARY}" if traced else str(tool)
-    return [*launcher, "env", f"LD_PRELOAD={preloaded}", _program(program, pair.mpi), *arguments]
+    tools = ["slow_store", *(["slow_exchange"] if given else [])]
+    preloaded = [str(paths.PROGRAMS / "tools" / f"{tool}.so") for tool in tools]
+    preload = ":".join([*preloaded, *([str(paths.LIBRARY)] if traced else [])])
+    return [
+        *launcher,
+        "env",
+        f"LD_PRELOAD={preload}",
+        *given,
+        _program(program, pair.mpi),
+        *arguments,
+    ]
 
 
 def environment(pair: Pair, tmp: Path) -> dict[str, str]:

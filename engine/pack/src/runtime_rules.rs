@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 
 use crate::error::PackError;
+use crate::files::FileRow;
 use crate::merged::Merged;
 use crate::runtime::Runtime;
 
@@ -18,6 +19,17 @@ struct Catalog {
 	#[serde(rename = "unrecorded")]
 	_unrecorded: Vec<String>,
 	files: Vec<Rule>,
+	descriptors: Vec<Messages>,
+}
+
+/// Libraries that pass messages by descriptors of their own, in processes of these programs and libraries.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Messages {
+	#[serde(rename = "why")]
+	_why: String,
+	by: Vec<String>,
+	of: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -58,8 +70,17 @@ impl Catalog {
 		Files(self.files.iter().filter(is_there).collect())
 	}
 
+	/// Patterns of the libraries whose descriptors are no program's here.
+	fn messengers(&self, names: Option<&BTreeSet<String>>) -> Vec<&str> {
+		let is_there = |one: &&Messages| {
+			names.is_some_and(|names| names.iter().any(|name| any_fits(name, &one.of)))
+		};
+		let there = self.descriptors.iter().filter(is_there);
+		there.flat_map(|one| one.by.iter().map(String::as_str)).collect()
+	}
+
 	fn has_launcher(&self, exe: &str) -> bool {
-		self.launchers.iter().any(|one| fits(last_name(exe), one))
+		any_fits(last_name(exe), &self.launchers)
 	}
 }
 
@@ -85,13 +106,31 @@ fn names(merged: &Merged) -> Option<BTreeSet<String>> {
 	Some(names)
 }
 
+/// Files without a name that only modules of these patterns use.
+fn messages(merged: &Merged, messengers: &[&str]) -> BTreeSet<u32> {
+	let (mut theirs, mut others) = (BTreeSet::new(), BTreeSet::new());
+	for image in &merged.images {
+		let definitions = &image.survey.definitions;
+		for &(object, site) in &image.survey.nameless {
+			let module = definitions.sites.get(&site).map(|one| one.module);
+			let module = module.and_then(|module| definitions.modules.get(&module));
+			let Some((file, module)) = image.file(object).zip(module) else { continue };
+			let name = last_name(&module.path);
+			let is_theirs = messengers.iter().any(|pattern| fits(name, pattern));
+			if is_theirs { &mut theirs } else { &mut others }.insert(file);
+		}
+	}
+	theirs.retain(|file| !others.contains(file));
+	theirs
+}
+
 fn last_name(path: &str) -> &str {
 	path.rsplit('/').next().unwrap_or(path)
 }
 
 impl Rule {
 	fn is_of(&self, name: &str) -> bool {
-		self.of.iter().any(|one| fits(name, one))
+		any_fits(name, &self.of)
 	}
 
 	fn holds(&self, path: &str) -> bool {
@@ -104,6 +143,10 @@ impl Rule {
 
 fn is_below(path: &str, folder: &str) -> bool {
 	path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+fn any_fits(text: &str, patterns: &[String]) -> bool {
+	patterns.iter().any(|pattern| fits(text, pattern))
 }
 
 /// `*` in the pattern stands for any letters.
@@ -133,13 +176,12 @@ pub fn of(merged: &Merged) -> Result<Runtime, PackError> {
 	}
 	let names = names(merged);
 	let files = catalog.files_of(names.as_ref());
+	let messages = messages(merged, &catalog.messengers(names.as_ref()));
+	let is_runtime = |(file, row): (u32, &FileRow)| {
+		messages.contains(&file) || row.paths.last().is_some_and(|path| files.has(path))
+	};
 	Ok(Runtime {
-		files: merged
-			.files
-			.rows
-			.iter()
-			.map(|row| row.paths.last().is_some_and(|path| files.has(path)))
-			.collect(),
+		files: (0..).zip(&merged.files.rows).map(is_runtime).collect(),
 		ops: merged.ops.iter().map(|op| catalog.calls.contains(&op.name)).collect(),
 		processes,
 	})
@@ -167,6 +209,23 @@ mod tests {
 			assert!(files.has("/opt/lib/libfftw3.so.3"), "{program}");
 			assert!(files.has("/usr/lib/locale/C.utf8/LC_CTYPE"), "{program}");
 		}
+	}
+
+	#[test]
+	fn messages_are_an_mpi_librarys_where_there_is_one() {
+		let catalog = Catalog::read().unwrap_or_else(|error| unreachable!("{error}"));
+		for (of, by, expected) in [
+			("libpmix.so.2", "libevent-2.1.so.7", true),
+			("libmpich.so.12", "libmpich.so.12", true),
+			("mpiio", "libucs.so.0", true),
+			("libpmix.so.2", "libpython3.11.so.1.0", false),
+			("libevent-2.1.so.7", "libevent-2.1.so.7", false),
+		] {
+			let names = BTreeSet::from([of.to_owned()]);
+			let messengers = catalog.messengers(Some(&names));
+			assert_eq!(messengers.iter().any(|one| fits(by, one)), expected, "{of} {by}");
+		}
+		assert!(catalog.messengers(None).is_empty());
 	}
 
 	#[test]

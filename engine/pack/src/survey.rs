@@ -5,8 +5,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 use fathom_stream::{
-	Chunk, Clock, Counter, Decoder, Link, Mark, Record, ThreadUse, UNKNOWN_OFFSET, link_kind,
-	object_class,
+	Chunk, Clock, Counter, Decoder, Link, Mark, Object, Record, ThreadUse, UNKNOWN_OFFSET,
+	link_kind, object_class,
 };
 use serde::{Deserialize, Serialize};
 
@@ -147,6 +147,8 @@ pub struct Survey {
 	pub renamed: Vec<Renamed>,
 	/// Paths that were removed.
 	pub removed: HashSet<String>,
+	/// Sockets, pipes and queues of events, each with the sites of its calls.
+	pub nameless: BTreeSet<(u32, u32)>,
 	/// It keeps fragments of a dispersed volume of GlusterFS.
 	pub dispersed: bool,
 	pub chunks: u64,
@@ -193,10 +195,10 @@ pub fn survey(image: &Image, alive: bool, most_below: usize) -> Result<Survey, P
 	}
 	let mut decoder = Decoder::new();
 	let mut side_calls: HashMap<u64, Vec<SideCall>> = HashMap::new();
-	let mut opened = HashMap::new();
+	let mut descriptors = Descriptors::default();
 	for (index, stream) in ordered(&content.streams).into_iter().enumerate() {
 		let waiting = side_calls.remove(&stream.id);
-		let mut pass = Pass::new(&mut survey, &mut opened, index as u32, stream, waiting);
+		let mut pass = Pass::new(&mut survey, &mut descriptors, index as u32, stream, waiting);
 		pass.most_below = most_below;
 		pass.run(&mut decoder, stream, alive);
 		let Pass { summary, walker, side_rows, .. } = pass;
@@ -214,6 +216,10 @@ pub fn survey(image: &Image, alive: bool, most_below: usize) -> Result<Survey, P
 		}
 		survey.streams.push(summary);
 	}
+	let objects = &survey.definitions.objects;
+	let is_known =
+		|object: &u32| objects.get(object).is_some_and(|one| is_nameless(one.name.as_bytes()));
+	survey.nameless.retain(|(object, _)| is_known(object));
 	number_collectives(&mut survey);
 	forget_single_roots(&mut survey);
 	Ok(survey)
@@ -286,10 +292,41 @@ impl Transfers {
 	}
 }
 
+/// An image's, as far as it was read.
+#[derive(Debug, Default)]
+struct Descriptors {
+	/// The latest of each path.
+	opened: HashMap<String, u32>,
+	/// By object: is it known to be no socket, pipe or queue of events?
+	named: Vec<bool>,
+}
+
+impl Descriptors {
+	const MOST: usize = 1 << 20; // of a larger number nobody knows whose it is
+
+	fn add(&mut self, object: &Object<'_>) {
+		let index = object.object as usize;
+		if index < Self::MOST && !is_nameless(object.name) {
+			self.named.resize(self.named.len().max(index + 1), false);
+			self.named[index] = true;
+		}
+	}
+
+	/// May it be one? A thread's calls can be read before another's definition.
+	#[inline]
+	fn may_be_nameless(&self, object: u32) -> bool {
+		let index = object as usize;
+		index != 0 && index < Self::MOST && !self.named.get(index).copied().unwrap_or(false)
+	}
+}
+
+fn is_nameless(name: &[u8]) -> bool {
+	["socket:", "pipe:", "anon_inode:"].iter().any(|kind| name.starts_with(kind.as_bytes()))
+}
+
 struct Pass<'s> {
 	survey: &'s mut Survey,
-	/// The image's latest descriptor of each path, as far as it was read.
-	opened: &'s mut HashMap<String, u32>,
+	descriptors: &'s mut Descriptors,
 	index: u32,
 	summary: StreamSurvey,
 	walker: Walker,
@@ -308,7 +345,7 @@ struct Pass<'s> {
 impl<'s> Pass<'s> {
 	fn new(
 		survey: &'s mut Survey,
-		opened: &'s mut HashMap<String, u32>,
+		descriptors: &'s mut Descriptors,
 		index: u32,
 		stream: &StreamChunks<'_>,
 		waiting: Option<Vec<SideCall>>,
@@ -336,7 +373,7 @@ impl<'s> Pass<'s> {
 		};
 		Pass {
 			survey,
-			opened,
+			descriptors,
 			index,
 			summary,
 			walker: Walker::default(),
@@ -452,10 +489,10 @@ impl<'s> Pass<'s> {
 			return;
 		}
 		let Some(from) = definitions.objects.get(&row.object) else { return };
-		let object = self.opened.get(&from.name).copied().unwrap_or(0);
+		let object = self.descriptors.opened.get(&from.name).copied().unwrap_or(0);
 		if op.name.starts_with("rename") && object != 0 {
-			self.opened.remove(&from.name);
-			self.opened.insert(to.clone(), object);
+			self.descriptors.opened.remove(&from.name);
+			self.descriptors.opened.insert(to.clone(), object);
 		}
 		self.survey.renamed.push(Renamed { object, from: from.name.clone(), to });
 	}
@@ -572,6 +609,9 @@ impl Visitor for Pass<'_> {
 				self.side_rows.push(SideCall { stream, seq, began, ended });
 			}
 		}
+		if row.site != 0 && self.descriptors.may_be_nameless(row.object) {
+			self.survey.nameless.insert((row.object, row.site));
+		}
 		if let Some((_, to)) = self.other_name.take_if(|(seq, _)| *seq == row.seq) {
 			self.renamed(row, to);
 		}
@@ -621,6 +661,9 @@ impl Visitor for Pass<'_> {
 		}
 		let (pid, stream) = (self.summary.pid, self.summary.id);
 		self.survey.definitions.take(pid, stream, record);
+		if let Record::Object(object) = record {
+			self.descriptors.add(object);
+		}
 		match record {
 			Record::Op(op) => self.note_op(op.op),
 			Record::Object(object) if object.class == object_class::DESCRIPTOR => {
@@ -628,7 +671,7 @@ impl Visitor for Pass<'_> {
 				if object.name.ends_with(b" (deleted)") && object.numbers.get(9) == Some(&0) {
 					self.survey.removed.insert(define::text(object.name));
 				}
-				self.opened.insert(define::text(object.name), object.object);
+				self.descriptors.opened.insert(define::text(object.name), object.object);
 			}
 			_ => {}
 		}

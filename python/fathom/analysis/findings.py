@@ -181,8 +181,15 @@ def rules(words: Iterable[str] = ()) -> list[Path]:
     return list(dict.fromkeys(chosen or [*catalog(), *users_rules]))
 
 
+def _limit_to_spent(row: dict[str, Any]) -> None:
+    """Nobody wins more than the seconds that the sentence says were spent."""
+    spent = row.get("seconds")
+    if spent is not None:
+        row |= {name: min(row[name], spent) for name in ("lost", "low", "high") if row.get(name)}
+
+
 def _check(row: dict[str, Any]) -> None:
-    for name in ("lost", "low", "high"):
+    for name in ("lost", "low", "high", "seconds"):
         if not isinstance(row.get(name), int | float | None):
             raise UsageError(f"'{name}' is a number of seconds or null, not '{row[name]}'")
     calls = row.get("calls")
@@ -331,6 +338,7 @@ class Questions:
         for row in rows:
             _check(row)
             if row["lost"] is not None:
+                _limit_to_spent(row)
                 self._of_all_in_turn(rule, row)
                 # Sums over a process's threads, or estimates of a log of sums, can be more than there is to win.
                 row["lost"] = min(row["lost"], self.seconds)

@@ -48,7 +48,7 @@ def columns(template: str) -> list[str]:
 
 def sentence(template: str, values: Mapping[str, Any]) -> str:
     """A header's `says`, `fix` or `knob` with the row's figures; a column that is not there stays as it is written.
-    What stands in brackets is left out where one of its figures is not known."""
+    What stands in brackets is left out where one of its figures is not known, or no time at all."""
 
     def figure(match: re.Match[str]) -> str:
         behind = match[3] or ""
@@ -60,7 +60,13 @@ def sentence(template: str, values: Mapping[str, Any]) -> str:
         return (write(value) if match[1] in values else field) + re.sub(FIELD, figure, behind)
 
     def part(match: re.Match[str]) -> str:
-        return "" if any(values.get(name, 0) is None for name in columns(match[1])) else match[1]
+        figures = re.findall(r"\{(\w+)(:seconds)?", match[1])
+        return (
+            "" if any(is_nothing(values.get(name, 1), form) for name, form in figures) else match[1]
+        )
+
+    def is_nothing(value: Any, form: str) -> bool:
+        return value is None or (form == ":seconds" and value == 0)
 
     whole = re.sub(r"\[([^]]*)\]", part, template)
     return re.sub(FIELD, figure, whole)

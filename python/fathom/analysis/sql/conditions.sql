@@ -80,16 +80,60 @@ case
 	else []
 end;
 
+-- Does a part of a name look drawn at random, so that it tells files apart and says nothing of them? `before`: the part before it. Hexadecimal
+-- digits and letters by turns (`3fa9c1e`); six or ten letters of mkstemp and mktemp, of both cases, in which a digit stands before a letter or
+-- the case changes again and again (`Ab3xYz`); behind `tmp` also of one case. Words with a number behind them do not: `face0001`.
+-- run/anonymise/names.py has the same.
+create or replace macro is_random(part, before) as
+case
+	when length(part) < 6 or not regexp_matches(part, '[0-9]|[a-z][A-Z]') then false
+	when regexp_full_match(part, '[0-9a-f]+|[0-9A-F]+')
+		then regexp_matches(part, '[A-Fa-f][0-9]+[A-Fa-f]|[0-9][A-Fa-f]+[0-9]') or length(part) >= 8 and regexp_full_match(part, '[0-9]+[A-Fa-f]{2,}')
+	when not regexp_full_match(part, '([A-Za-z0-9]{6}|[A-Za-z0-9]{8}|[A-Za-z0-9]{10})')
+		or not regexp_matches(part, '[0-9][A-Za-z]|[a-z][A-Z].*[a-z][A-Z]')
+		then false
+	when before in ('tmp', 'tmp.') then true
+	else length(part) <> 8 and regexp_matches(part, '[a-z]') and regexp_matches(part, '[A-Z]') and not regexp_matches(part, '[a-z]{3}|[A-Z]{3}')
+end;
+
+-- Parts of a name: `tmp` or `tmp.`, letters and digits, what is between them; a UUID is `0`.
+create or replace macro name_parts(name) as
+regexp_extract_all(
+	regexp_replace(name, '[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}', '0', 'g'), 'tmp[.]?|[A-Za-z0-9]+|[^A-Za-z0-9]+'
+);
+
+-- A name with `*` for numbers and for what is_random(): names that are alike are the same then.
+create or replace macro starred(name) as
+regexp_replace(
+	if(
+		regexp_matches(name, '[A-Za-z0-9]{6}'),
+		list_transform(
+			[name_parts(name)],
+			lambda parts: array_to_string(
+				list_transform(list_zip(parts, list_prepend('', parts), true), lambda pair: if(is_random(pair[1], pair[2]), '0', pair[1])), ''
+			)
+		)[1],
+		name
+	),
+	'[0-9]+([.][0-9]+)*([eE][-+]?[0-9]+)?', '*', 'g'
+);
+
+-- The suffix of a file without its dot, empty without one in letters.
+create or replace macro suffix_letters(path) as
+if(
+	is_random(regexp_extract(path, '[^/][.]([A-Za-z][A-Za-z0-9_]{0,9})$', 1), ''), '',
+	regexp_extract(path, '[^/][.]([A-Za-z][A-Za-z0-9_]{0,9})$', 1)
+);
+
 -- Files of one suffix, `*.rst`; null without one in letters.
 create or replace macro file_suffix(path) as
-'*.' || nullif(regexp_extract(path, '[^/][.]([A-Za-z][A-Za-z0-9_]{0,9})$', 1), '');
+'*.' || nullif(suffix_letters(path), '');
 
--- Files that belong together, as the shell would name them: numbers are `*`, but for those of a suffix: `out.00012.h5` is of `out.*.h5`.
+-- Files that belong together, as the shell would name them: numbers and random letters are `*`, but for those of a suffix: `out.00012.h5` is
+-- of `out.*.h5`.
 create or replace macro file_group(path) as
-regexp_replace(
-	regexp_replace(regexp_extract(path, '[^/]*$'), '[.][A-Za-z][A-Za-z0-9_]{0,9}$', ''),
-	'[0-9]+([.][0-9]+)*([eE][-+]?[0-9]+)?', '*', 'g'
-) || regexp_extract(regexp_extract(path, '[^/]*$'), '[.][A-Za-z][A-Za-z0-9_]{0,9}$');
+starred(regexp_extract(if(suffix_letters(path) = '', path, path[:-length(suffix_letters(path)) - 2]), '[^/]*$'))
+|| coalesce('.' || nullif(suffix_letters(path), ''), '');
 
 -- The least and the end of a bin of a histogram of sizes, in bytes: powers of 4, and the last without an end.
 create or replace macro size_from(bin) as

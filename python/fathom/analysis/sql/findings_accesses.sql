@@ -1,6 +1,6 @@
 -- Accesses of POSIX and C streams, and what they cost: learnt from this run's own calls. Findings stand on these; each is worked out once for each run.
 
--- Files, and what they have in common: those whose paths differ in numbers only are of one `place` (/out/rank.*.h5), their
+-- Files, and what they have in common: those whose paths differ in numbers and random letters only are of one `place` (/out/rank.*.h5), their
 -- directories one `directory`; a file that is alone keeps its path. `block`: the bytes that one lock or one server's piece
 -- covers, a stripe where it is known, else a page of
 -- 4,096 bytes, the least that a kernel reads or writes. Files that hold no data (sockets, pipes, devices, /proc) are left out.
@@ -11,7 +11,7 @@ with stripe as (
 ),
 named as (
 	select
-		f.*, regexp_extract(path, '^(.*/)?[^/]*$', 1) as folder, file_group(f.path) as name, regexp_replace(folder, '[0-9]+', '*', 'g') as folders
+		f.*, regexp_extract(path, '^(.*/)?[^/]*$', 1) as folder, file_group(f.path) as name, starred(folder) as folders
 	from files as f
 ),
 -- Stars only where something differs.
@@ -310,11 +310,11 @@ from places() as p join mean as m using (directory) left join store_costs() as s
 create or replace macro large_piece(half) as
 2 ** ceil(log2(greatest(4096, least(coalesce(9 * half, 16777216), 16777216))));
 
--- The program's own accesses that are mostly latency: smaller than `half` (store_costs(); 64 KiB where it is not known), each at or behind the
--- end of the one before. Of each thread and file. Columns: path (place), file, what (read, write), process, stream, n, bytes, latency, per_byte
--- (seconds), piece (large_piece()), cost (seconds that accesses of these sizes take on this store, at most what they took), extent (bytes of the
--- file), least (accesses that are left when those of one file are joined: each pass over it takes one for each piece), worst (`calls.id` of the
--- longest), longest, fitted (the costs are told by sizes).
+-- The program's own accesses that are mostly latency: smaller than `half` (store_costs(); 64 KiB where it is not known) and than a large
+-- piece, each at or behind the end of the one before. Of each thread and file. Columns: path (place), file, what (read, write), process,
+-- stream, n, bytes, latency, per_byte (seconds), piece (large_piece()), cost (seconds that accesses of these sizes take on this store, at
+-- most what they took), extent (bytes of the file), least (accesses that are left when those of one file are joined: each pass over it takes
+-- one for each piece), worst (`calls.id` of the longest), longest, fitted (the costs are told by sizes).
 create or replace macro small_accesses() as table
 with type as (
 	select file_system, store_of(file_system) as store from (select distinct file_system from files)
@@ -326,7 +326,7 @@ small as (
 		least(16777216, greatest(large_piece(s.half), if(p.striped, p.block, coalesce(t.stripe_bytes, 0)))) as piece
 	from accesses() as a join store_costs() as s using (file, kind) join places() as p using (file) join files as f using (file)
 		join type on type.file_system is not distinct from f.file_system join stores() as t on t.store = type.store and t.direction = a.kind
-	where a.own and a.layer = 'posix' and coalesce(a.place, 'on') <> 'back' and a.bytes / a.n < coalesce(s.half, 65536)
+	where a.own and a.layer = 'posix' and coalesce(a.place, 'on') <> 'back' and a.bytes / a.n < least(coalesce(s.half, 65536), piece)
 )
 select
 	path, file, kind as what, process, stream, sum(n) as n, sum(bytes) as bytes, max(latency) as latency, max(per_byte) as per_byte, max(piece) as piece,

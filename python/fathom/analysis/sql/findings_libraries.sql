@@ -106,6 +106,23 @@ select
 from each as e join collectives as c using (collective)
 group by e.collective;
 
+-- What a byte costs that an aggregator of two-phase calls receives: the slope of a line through what their exchange took beside system
+-- calls. Known where calls on files alike differ in bytes by 4 and more; none where more bytes did not take longer.
+-- Columns: file, kind, per_byte (seconds, of the bytes that one aggregator moves).
+create or replace macro exchange_costs() as table
+with each as (
+	select p.place, t.kind, t.asked / t.movers as bytes, greatest(0, t.wall - t.io) / 1e9 as seconds
+	from collective_transfers() as t join places() as p using (file)
+	where t.two_phase and t.movers > 0 and t.asked > 0
+),
+line as (
+	select place, kind, if(corr(seconds, bytes) > 0.7, least(regr_slope(seconds, bytes), sum(seconds) / sum(bytes)), 0) as per_byte
+	from each
+	group by place, kind
+	having max(bytes) >= 4 * min(bytes)
+)
+select p.file, l.kind, l.per_byte from line as l join places() as p using (place);
+
 -- Calls of HDF5's file drivers that moved data, where it is known of which type. A table, so that the database knows how few they are
 -- before it joins them with all calls.
 -- Columns: id, process, parent, duration (ns), kind.

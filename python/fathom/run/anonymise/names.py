@@ -6,6 +6,7 @@ import hmac
 import re
 from collections.abc import Callable, Iterable
 from functools import cache
+from itertools import pairwise
 
 from fathom.run.anonymise.vocabulary import WORD, Vocabulary
 
@@ -14,16 +15,36 @@ ALPHABET = "bcdfghjklmnpqrstvwxz"
 LETTERS, DIGITS = 12, 14  # of a hash: 51 bits, 46 bits
 LEAST = 4  # letters of a name that is searched for: shorter ones are everywhere
 
-# As analysis/sql/conditions.sql has them (file_suffix, file_group), so that files stay in their groups.
+# As analysis/sql/conditions.sql has them (file_suffix, file_group, is_random), so that files stay in their groups.
 _SUFFIX = re.compile(r"(.+?)([.]so(?:[.][0-9]+)*|[.][A-Za-z][A-Za-z0-9_]{0,9})", re.S)
 _NUMBER = re.compile(r"([0-9]+(?:[.][0-9]+)*(?:[eE][-+]?[0-9]+)?)")
 _RUN = re.compile(r"[0-9]+")
+_UUID = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
+_PART = re.compile(r"tmp[.]?|[A-Za-z0-9]+|[^A-Za-z0-9]+")
+_HEXADECIMAL = re.compile(r"[0-9a-f]+|[0-9A-F]+")
+_BY_TURNS = re.compile(r"[A-Fa-f][0-9]+[A-Fa-f]|[0-9][A-Fa-f]+[0-9]")
+_DIGITS_FIRST = re.compile(r"[0-9]+[A-Fa-f]{2,}")
+_MIXED = re.compile(r"[0-9][A-Za-z]|[a-z][A-Z].*[a-z][A-Z]")
+_OF_ONE_CASE = re.compile(r"[a-z]{3}|[A-Z]{3}")
 _BETWEEN = re.compile(r"[-_.+ ]*")
 #: What the kernel, or a log, calls a file that has no name.
 _NAMELESS = re.compile(r"(pipe|socket):\[\d+\]|anon_inode:\[\w+\]|<STD(IN|OUT|ERR)>")
 _TOKEN = re.compile(r"[^\s/,;:'\"()\[\]{}<>=|&]+")
 _AMOUNT = re.compile(r"[-+]?\d[\d.]*(?:[eE][-+]?\d+)?%?")
 _PATH = re.compile(r"(?<![\w/])/[^\s,;:'\"()]+")
+
+
+def is_random(part: str, before: str) -> bool:
+    """Does a part of a name look drawn at random, so that it says nothing of a file? `before`: the part before it."""
+    size = len(part)
+    if size < 6:
+        return False
+    if _HEXADECIMAL.fullmatch(part):
+        return bool(_BY_TURNS.search(part) or (size >= 8 and _DIGITS_FIRST.fullmatch(part)))
+    if not (size in (6, 8, 10) and part.isascii() and part.isalnum() and _MIXED.search(part)):
+        return False
+    mixed = any(map(str.islower, part)) and any(map(str.isupper, part))
+    return before in ("tmp", "tmp.") or (size != 8 and mixed and not _OF_ONE_CASE.search(part))
 
 
 class Names:
@@ -140,19 +161,27 @@ class Names:
 
     def _split(self, name: str) -> tuple[str, str]:
         match = _SUFFIX.fullmatch(name)
-        if match is None or match[2][1:] in self.hidden:
+        if match is None or match[2][1:] in self.hidden or is_random(match[2][1:], ""):
             return name, ""
         return match[1], match[2]
 
     def _hide(self, name: str) -> str:
-        """Numbers apart from the rest: files `out.1` and `out.2` stay two of a kind."""
+        """Numbers and random letters apart from the rest: files `out.1` and `out.2` stay two of a kind."""
         if name not in self.hidden:
-            pieces = _NUMBER.split(name)
+            pieces = _NUMBER.split(self._numbered(name))
             self.hidden[name] = "".join(
                 _RUN.sub(lambda run: self._digits(run[0]), piece) if at % 2 else self._piece(piece)
                 for at, piece in enumerate(pieces)
             )
         return self.hidden[name]
+
+    def _numbered(self, name: str) -> str:
+        """With digits for what is random."""
+        parts = _PART.findall(_UUID.sub(lambda found: self._digits(found[0]), name))
+        return "".join(
+            self._digits(part) if is_random(part, before) else part
+            for before, part in pairwise(["", *parts])
+        )
 
     def _piece(self, piece: str) -> str:
         return piece if _BETWEEN.fullmatch(piece) else self._letters(piece)
