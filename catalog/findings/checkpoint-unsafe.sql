@@ -6,6 +6,7 @@
 -- lost:   not known: a danger
 -- sure:   0.7
 -- fix:    {mend}
+-- when:   (select coalesce(sum(bytes), 0) from counters where kind = 'write') >= 2097152 and exists (from objects where flags & 64 <> 0)
 -- seen:   Pillai et al. 2014 (All File Systems Are Not Created Equal); rename(2), fsync(2)
 select
 	place as path,

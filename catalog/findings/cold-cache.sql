@@ -10,6 +10,7 @@
 -- fix:    ask for the bytes while the program computes (posix_fadvise with POSIX_FADV_WILLNEED, or a thread that reads). Measure again with the same
 --   cache: a second run on this node may find them there
 -- causes: transfer, requests, unexplained
+-- when:   exists (from processes where storage_read >= 1048576)
 -- seen:   Linux, Documentation/filesystems/proc.rst (read_bytes); Gregg, Systems Performance, 2nd edition, 8.3
 with by_file as (
 	select

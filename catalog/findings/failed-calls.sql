@@ -7,7 +7,7 @@
 -- lost:   time in failed calls of the slowest process; null where data are at stake. No cause of the account: calls of all causes fail
 -- sure:   0.9
 -- fix:    {todo}
--- when:   exists (from calls where error <> 0)
+-- when:   exists (from calls where error <> 0 and kind in ('read', 'write', 'sync', 'close')) or (select count(*) from calls where error <> 0) >= 16
 -- seen:   users of strace and Recorder, who search for them by hand
 with reason (error, reason) as (
 	values (1, 'operation not permitted'), (2, 'no such file'), (5, 'input/output error'), (9, 'bad descriptor'), (12, 'out of memory'),

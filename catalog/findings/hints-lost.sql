@@ -6,6 +6,7 @@
 -- sure:   0.9
 -- fix:    {fix}
 -- ompio:  --mca io {romio}
+-- when:   exists (from hints_in_force where source = 'asked')
 -- seen:   open-mpi/ompi#10132; an MPI may echo hints that it does not know, so the effect counts
 with asked as (
 	select process, object, file, key, arg_max(value, value) as value from hints_in_force where source = 'asked' group by all

@@ -8,6 +8,7 @@
 -- fix:    let them run side by side: a thread for I/O, two buffers[mpiio: , nonblocking calls (MPI_File_iwrite,
 --   MPI_File_iread)][pnetcdf: , nonblocking calls (iput, iget and wait_all)]
 -- causes: library, transfer, requests, contention, unexplained, sync, needless, locks, exchange, waiting
+-- when:   (select count(*) from calls where kind in ('read', 'write') and duration >= 50000) >= 8
 -- seen:   Patrick et al. 2008 (overlapping computation and I/O)
 with region as (
 	select distinct process from counters where is_region(layer)

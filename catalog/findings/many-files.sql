@@ -9,6 +9,7 @@
 -- fix:    one file for many records (a container[hdf5: , a dataset][netcdf|pnetcdf: , a variable]), opened once. Look names up once, not before each use
 -- needs:  counters
 -- causes: names, requests
+-- when:   (select count(*) from files) >= 16
 -- seen:   Chang, Jin, Bauer 2016 (ATHENA-C); Carns et al. 2011 (Darshan)
 with alike as (
 	select

@@ -8,6 +8,7 @@
 -- sure:   0.6
 -- fix:    one rank opens or looks and tells the others; one shared file by a collective open; names made before the ranks need them
 -- causes: names, exchange, waiting
+-- when:   (select count(rank) from processes) > 1
 -- seen:   Chang, Jin, Bauer 2016 (ATHENA-C)
 with named as (
 	select p.directory, c.process, c.op, c.id, c.start, c.duration

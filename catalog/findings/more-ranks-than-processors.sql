@@ -11,6 +11,7 @@
 --   of this run's I/O tells what it is on a node with enough
 -- needs:  counters
 -- causes: processor
+-- when:   (select count(rank) from processes) > 1
 -- seen:   Open MPI FAQ, oversubscribed nodes; MPICH wiki, busy waiting
 with each as (
 	select a.process, sum(a.time) / 1e9 as seconds from account() as a where a.cause = 'processor' group by a.process

@@ -9,6 +9,8 @@
 -- fix:    open once, keep the descriptor or stream until the last use{remade}
 -- needs:  counters
 -- causes: names, sync
+-- when:   exists (select f.path from counters as c join files as f using (file) where c.layer in ('posix', 'stdio') and c.kind = 'open' group by
+--   f.path, c.process having sum(c.calls - c.errors) >= 4)
 -- seen:   Carns et al. 2011 (Darshan)
 with op as (
 	select

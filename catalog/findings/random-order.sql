@@ -8,5 +8,6 @@
 -- fix:    sort the accesses by offset, or read a larger piece once and pick from it in memory. Or lay the file out in the order
 --   of use[. {workers} can shuffle blocks of the file, and samples within a buffer]
 -- causes: requests, contention, unexplained, transfer
+-- when:   (select coalesce(sum(n), 0) from accesses() where layer = 'posix' and place in ('ahead', 'back')) >= 16
 -- seen:   Carns et al. 2011 (Darshan: sequential, consecutive); drishti P11, P13 count them without their cost
 select * exclude (mistake), (select 'Workers' from loader_workers() limit 1) as workers from dearer() where mistake = 'order'

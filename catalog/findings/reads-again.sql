@@ -8,6 +8,8 @@
 -- fix:    keep in memory what is read again, or read it in the order of its use[hdf5: . In HDF5 a chunk cache for
 --   the chunks in use (H5Pset_chunk_cache)]
 -- causes: transfer, requests, contention, unexplained, needless
+-- when:   exists (select file from accesses() where stream is not null and layer = 'posix' and kind = 'read' group by file having bool_or(place =
+--   'back') or sum(bytes) > max(highest) - min(lowest) or count(distinct process) > 1)
 -- seen:   Darshan's analyses meant it (drishti P09, P10), with the comparison turned round
 with threads as (
 	select process, file, count(distinct stream) as threads from accesses() where kind = 'read' group by process, file

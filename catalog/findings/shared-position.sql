@@ -8,7 +8,7 @@
 --   side by side already. No cause of the account: threads wait between their calls, too
 -- sure:   0.6
 -- fix:    pread and pwrite, which take the offset and leave the position alone, without the lock; or a descriptor of its own for each
--- when:   exists (from counters where layer = 'posix' and op = 'lseek')
+-- when:   exists (from counters where layer = 'posix' and op = 'lseek') and (select count(*) from streams) > 1
 -- seen:   POSIX.1-2017, 2.9.7; Linux 3.14 locks the position for each read and write
 with opened as (
 	select o.object, o.process, p.parent, o.file, o.descriptor, coalesce(o.inherited, false) as inherited

@@ -10,6 +10,7 @@
 --   others[python: ; a package lies in one archive]. What is temporary lies on a disk of the node
 -- needs:  counters
 -- causes: names
+-- when:   exists (from files where is_network(file_system))
 -- seen:   Lockwood et al. 2018 (TOKIO); Carns et al. 2011 (Darshan)
 with name as (
 	select

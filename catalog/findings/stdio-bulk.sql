@@ -10,6 +10,7 @@
 --   setvbuf(stream, malloc({buffer}), _IOFBF, {buffer}). With NULL in place of malloc glibc keeps its own size
 -- needs:  counters
 -- causes: library, requests, contention, unexplained, transfer
+-- when:   (select coalesce(sum(bytes), 0) from counters where layer = 'stdio' and kind in ('read', 'write')) >= 1048576
 -- seen:   Carns et al. 2011 (Darshan); drishti S01 counts the share without its cost
 with large as (
 	-- Of calls that the buffer passes on a few slow ones do not count: what they waited for is not their size.

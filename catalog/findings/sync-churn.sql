@@ -11,6 +11,7 @@
 --   records or a log of its own[. {opened}]
 -- needs:  counters
 -- causes: sync, requests
+-- when:   exists (from counters where layer = 'posix' and kind = 'sync') or exists (from synced_by_open())
 -- seen:   Carns et al. 2011 (Darshan counts them)
 with synced as (
 	select

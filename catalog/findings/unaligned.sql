@@ -10,5 +10,6 @@
 --   H5Pset_alignment][pnetcdf: , nc_var_align_size]
 -- knob:   striping_unit[hdf5: , H5Pset_alignment][pnetcdf: , nc_var_align_size]
 -- causes: requests, contention, unexplained, transfer
+-- when:   (select coalesce(sum(n), 0) from accesses() where layer = 'posix' and not aligned and bin >= 12) >= 16
 -- seen:   Carns et al. 2011 (Darshan); drishti P08 counts them without their cost
 select * exclude (mistake) from dearer() where mistake = 'page'

@@ -8,8 +8,10 @@ import duckdb
 import fathom
 import pytest
 from fathom.__main__ import main
+from fathom.analysis.account import EMPTY_WITHOUT
 from fathom.catalog import columns
 from fathom.run import macros, paths, shell
+from fathom.run.database import first_line
 from fathom.run.store import Run
 from schema import write_run
 
@@ -63,8 +65,46 @@ def test_one_that_is_asked_alone_is_not_made(run: Run) -> None:
     assert run.sql("from layer_totals()").num_rows == 0
     assert "layer_totals" not in made(run)
     run.keep_macro("layer_totals")
-    assert "layer_totals" in made(run)
-    assert macros.written_out(run.connection, "from layer_totals()") == "from layer_totals()"
+    assert "layer_totals" not in made(run)
+    assert macros.written_out(run.connection, "from layer_totals()") == "from kept_layer_totals"
+    assert run.sql("select * from layer_totals()").num_rows == 0
+    assert "layer_totals" not in made(run)
+
+
+def test_with_values_in_place_of_its_parameters_it_gives_the_same_columns(run: Run) -> None:
+    connection, called = run.connection, {}
+    for one in macros.macros().values():
+        names = [word.partition(" := ")[0] for word in one.parameters.split(", ") if word]
+        of_rows = any(name.endswith("_of") for name in names)
+        if names and one.is_table and one.file != macros.OF_LAKE and not of_rows:
+            text = f"from {one.name}({', '.join(f'${name}' for name in names)})"
+            called[text] = macros.written_out(connection, text), names
+    assert len(called) > 50 and made(run) == set()
+    for text, (written, names) in called.items():
+        assert written != text
+        assert not re.search(r"'[^'\n]*\$\w+[^'\n]*'", written), (
+            "a text of hdf5_memory has such a word"
+        )
+        macros.load(connection, f"{written} {text}")
+        assert _columns(connection, written, names) == _columns(connection, text, names)
+
+
+def _columns(connection: duckdb.DuckDBPyConnection, text: str, names: list[str]) -> object:
+    """With types; or why it has none, where its values cannot be null."""
+    try:
+        rows = connection.execute(f"describe {text}", dict.fromkeys(names) or None).fetchall()
+    except duckdb.Error as error:
+        return first_line(error)
+    return [row[:2] for row in rows]
+
+
+def test_empty_ones_have_the_columns_of_those_they_stand_for(run: Run) -> None:
+    connection = run.connection
+    for name in EMPTY_WITHOUT:
+        macros.load(connection, f"{name}() no_{name}()")
+        empty, whole = (f"from {form}{name}()" for form in ("no_", ""))
+        assert _columns(connection, empty, []) == _columns(connection, whole, [])
+        assert connection.execute(empty).fetchall() == []
 
 
 def test_a_connection_finds_what_another_made_but_not_what_it_keeps(run: Run) -> None:

@@ -53,7 +53,9 @@ REFERENCES = {
 #: A process without a rank, and with less than this share of the slowest one's I/O, is no peer of it.
 HELPER = 0.01
 #: Macros of these files are worked out once for each run.
-STORED = ("account", "chains", "findings_", "kernel", "servers")
+STORED = ("account", "chains", "findings_", "kernel", "servers", "stores")
+#: Of these macros a table without rows makes none, which another macro gives sooner, `no_NAME()`.
+EMPTY_WITHOUT = dict.fromkeys(("kernel_calls", "kernel_parts", "kernel_faults"), "kernel_events")
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,9 @@ def prepare(run: Run, sql: str) -> None:
     """Macros that several statements stand on are worked out once, those that others need first."""
     for macro in macros.named(sql):
         if macro.file.startswith(STORED) and not macro.parameters:
-            run.keep_macro(macro.name)
+            needed = EMPTY_WITHOUT.get(macro.name)
+            is_empty = needed is not None and not run.has_rows(needed)
+            run.keep_macro(macro.name, f"no_{macro.name}" if is_empty else None)
 
 
 class Account:
@@ -212,7 +216,8 @@ class Account:
     def take(self, causes: frozenset[str], row: dict[str, Any], lost: float) -> None:
         """Takes them: what follows from the same cells is not said again."""
         condition, values = self._is_taken(causes, row)
-        self.run.connection.execute(
+        macros.execute(
+            self.run.connection,
             f"""update account_left set time = time * (1 - (
                 select coalesce(least(1, $lost / nullif(max(cells), 0)), 0)
                 from (

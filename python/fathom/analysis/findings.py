@@ -5,7 +5,7 @@ they are read, asked, and ranked by the seconds of run time that mending would w
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -123,9 +123,14 @@ def _header(path: Path, text: str) -> tuple[dict[str, str], str]:
 def read(path: Path) -> Rule:
     """One file. Errors: UsageError with file and line."""
     try:
-        fields, sql = _header(path, path.read_text(encoding="utf-8"))
+        return _rule(path, path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path}: {error}") from error
+
+
+@lru_cache(1024)
+def _rule(path: Path, text: str) -> Rule:
+    fields, sql = _header(path, text)
     missing = [key for key in KEYS if not fields.get(key)]
     if missing or not sql.strip():
         raise UsageError(f"{path}: a finding needs {', '.join(missing) or 'its SQL'}")

@@ -79,8 +79,9 @@ def heat(source: Source) -> tuple[str, pa.Table]:
         if not seen and not complete:
             # A log of Darshan may know when of the layers below alone.
             below = source.sql("select distinct layer from heat where layer <> 'mpi'")["layer"]
-            counted = source.sql(text, layers=below.to_pylist(), **common)
-            seen = any(counted["processes"].to_pylist())
+            if below:
+                counted = source.sql(text, layers=below.to_pylist(), **common)
+                seen = any(counted["processes"].to_pylist())
         if seen or not complete:
             return ("heat" if seen else "none"), counted
     every = "from heat_calls($bins, $lines, $ranks, $regions, $talk)"

@@ -14,10 +14,28 @@ from fathom.analysis import Source, question
 from fathom.cache.files import SLOW, CacheFolder
 from fathom.cache.fingerprint import fingerprint
 from fathom.run import macros
+from fathom.run.store import Run
 
 #: Bytes that rows in a file may have.
 MOST = 16 << 20
 FOLDER = "page"
+#: Macros that several statements of a page stand on.
+SHARED = frozenset(("own_processes", "everyone", "bytes_moved"))
+
+
+class SharedRows:
+    """A run that is asked for a page: what several statements stand on is worked out once."""
+
+    def __init__(self, run: Run) -> None:
+        """Nothing is asked yet."""
+        self._run = run
+
+    def sql(self, text: str, **values: Any) -> pa.Table:
+        """Rows of one statement."""
+        for macro in macros.named(text):
+            if macro.name in SHARED:
+                self._run.keep_macro(macro.name)
+        return self._run.sql(text, **values)
 
 
 class CachedStatements:

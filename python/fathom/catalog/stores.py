@@ -157,7 +157,7 @@ pub const NETWORK: [&str; {len(types)}] = [
 
 
 def sql() -> str:
-    """python/fathom/analysis/sql/stores.sql: the macros stores(), store_of(type) and is_network(type)."""
+    """python/fathom/analysis/sql/stores.sql: the macros stores(), store_types(), store_of() and is_network()."""
     spans = [f"{name}_{end}" for name in _COLUMNS for end in ("low", "high")]
     rows = [_as_sql(store, direction) for store in stores().values() for direction in DIRECTIONS]
     columns = _wrapped(", ".join(["store", "kind", "direction", *spans, *LAYOUT]))
@@ -174,11 +174,15 @@ select * from (values
 	{f",{_BREAK}".join(rows)}
 ) as t ({columns});
 
+-- The store of each type of file system.
+create or replace macro store_types() as table
+select * from (values
+	{f",{_BREAK}".join(types)}
+) as t (name, store);
+
 -- The store of a file system, by its type; of an unknown one or none the general one of networks.
 create or replace macro store_of(type) as
-coalesce((select any_value(store) from (values
-	{f",{_BREAK}".join(types)}
-) as t (name, store) where name = lower(type)), '{UNKNOWN}');
+coalesce((select any_value(store) from store_types() where name = lower(type)), '{UNKNOWN}');
 
 -- Is a file system of this type a network's, whose files lie on servers that other nodes ask too?
 create or replace macro is_network(file_system) as

@@ -15,7 +15,7 @@ from multiprocessing import get_context, parent_process
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from fathom.analysis import Remembered, findings, landscape, part
+from fathom.analysis import Remembered, Source, findings, landscape, part
 from fathom.cache import conclusions
 from fathom.cache.answers import CachedAnswers, version
 from fathom.errors import DamagedRun, NotARun
@@ -70,14 +70,14 @@ def _inside(place: Path, logs: bool) -> Iterator[str]:
     yield from closed  # who opens one says why it cannot be read
 
 
-def _notes(run: Run, row: dict[str, Any]) -> list[str]:
+def _notes(run: Run, source: Source, row: dict[str, Any]) -> list[str]:
     """What the reader must know of how much of the run is there."""
     notes = [failed] if (failed := failure(run.manifest)) else []
     level = run.manifest.get("configuration", {}).get("level", "call")
     imported = imported_by(run.manifest)
     if row["operation"] is None:
         notes.append("no I/O call was recorded: fathom doctor PROGRAM says why that can be")
-    notes += part.in_part(run, run.manifest)
+    notes += part.in_part(source, run.manifest)
     if row["io_uncertain_seconds"] > FEW * row["io_seconds"]:
         most = numbers.seconds(row["io_uncertain_seconds"])
         notes.append(f"threads of a rank were added up: its I/O time may be up to {most} less")
@@ -153,7 +153,7 @@ def row_of(run: Run, wanted: Wanted) -> dict[str, Any]:
     row["groups"] = (
         landscape.groups(source, globs, wanted.layer, wanted.rank) if row["files_told"] else []
     )
-    row["notes"] = _notes(run, row) + _no_rank(run, wanted)
+    row["notes"] = _notes(run, source, row) + _no_rank(run, wanted)
     return row
 
 

@@ -14,7 +14,7 @@ from fathom.analysis.part import HEAT_OF_ALL, in_part, is_all_own
 from fathom.analysis.when import Line
 from fathom.analysis.when import lines as heat_lines
 from fathom.cache import conclusions as cached
-from fathom.cache.statements import CachedStatements
+from fathom.cache.statements import CachedStatements, SharedRows
 from fathom.pages import account, answers, facts, findings, heat
 from fathom.pages.part import Page, Part
 from fathom.pages.sections import PARTS
@@ -28,7 +28,7 @@ FINDINGS_ON_PAGE = 20_000_000
 
 def of_run(run: Run) -> Page:
     """The page of an opened run, whose slow statements are kept beside its tables."""
-    source = run if run.with_runtime else CachedStatements(run, run.path)
+    source = run if run.with_runtime else CachedStatements(SharedRows(run), run.path)
 
     def find() -> Findings:
         return cached.find(run, conclusions.rules())

@@ -144,10 +144,10 @@ def _small(tables: dict[str, tuple[Path, list[Path]]], most: int, few: int) -> f
         total += size
         if total <= most:
             small.add(name)
-    return frozenset(name for name in small if _rows(tables[name][1]) <= few)
+    return frozenset(name for name in small if rows_in(tables[name][1]) <= few)
 
 
-def _rows(parts: list[Path]) -> int:
+def rows_in(parts: Sequence[Path]) -> int:
     """Of a damaged one more than enough: whoever reads it says what is wrong."""
     try:
         return sum(pq.read_metadata(part).num_rows for part in parts)
@@ -433,6 +433,7 @@ def ask(con: duckdb.DuckDBPyConnection, text: str, values: object = None) -> pa.
 
 def many(con: duckdb.DuckDBPyConnection, text: str) -> pa.Table:
     """As `ask`, for millions of rows: they are there once, but the statement is planned twice, up to 0.1 s."""
+    text = macros.with_tables(con, text)
     reading(con, text)
     try:
         macros.load(con, text)
@@ -455,7 +456,7 @@ def write(con: duckdb.DuckDBPyConnection, text: str, file: Path) -> None:
 
 def rows(con: duckdb.DuckDBPyConnection, text: str) -> list[dict[str, Any]]:
     """As `ask`, by name and as Python has them."""
-    checked = reading(con, text)
+    checked = reading(con, macros.with_tables(con, text))
     try:
         done = macros.execute(con, checked)
         names = [one[0] for one in done.description or ()]

@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
@@ -26,8 +26,10 @@ _DEFINITION = re.compile(
     r"((?:^--.*\n)+)(create or replace macro (\w+)\(([^)]*)\)[^;]*(?:;(?! *\n(?:\n|\Z))[^;]*)*;)",
     re.M,
 )
-_ALONE = re.compile(r"\s*from (\w+)\(\)\s*")
+_ALONE = re.compile(r"\s*from (\w+)\(((?:\$\w+(?:, )?)*)\)\s*")
 _CALLED = re.compile(r"(\w+)\(")
+_WORD = re.compile(r"'[^']*'|--.*|(?<![\w.$])[a-z_]\w*")  # or a text, or a comment
+_ROWS = re.compile(r"\b(\w+)\(\)")
 _LOCK = threading.Lock()
 
 
@@ -43,7 +45,7 @@ class Macro:
 
     @property
     def rows(self) -> str:
-        """The statement that a macro of rows without parameters stands for."""
+        """The statement that a macro of rows stands for."""
         return self.sql.split(" as table\n", 1)[1].rstrip().removesuffix(";")
 
     @property
@@ -94,6 +96,7 @@ class Loaded:
 
     everywhere: set[str] = field(default_factory=set)  # in its database, so that others find them
     alone: set[str] = field(default_factory=set)
+    tables: dict[str, str] = field(default_factory=dict)  # of those whose rows it has, the table
 
     def __contains__(self, name: str) -> bool:
         return name in self.everywhere or name in self.alone
@@ -114,16 +117,18 @@ def cursor(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
 
 
 def load(connection: duckdb.DuckDBPyConnection, text: str) -> None:
-    """Makes the macros that a statement names, and those that they stand on, unless they are there."""
+    """Makes the macros that a statement (`with_tables`) names, and those that they stand on, unless they are there."""
     loaded = _loaded_in(connection)
     if all(macro.name in loaded for macro in _called(text)):
         return
     # Where some give the rows of this connection's own tables, what stands on them is no other's.
-    form, names = ("temp ", loaded.alone) if loaded.alone else ("", loaded.everywhere)
+    is_alone = loaded.alone or loaded.tables
+    form, names = ("temp ", loaded.alone) if is_alone else ("", loaded.everywhere)
     with _LOCK:
         for macro in _absent(text, loaded):
-            new = macro.sql.replace("create or replace", f"create {form}", 1)
-            connection.execute(new.replace(" macro ", " macro if not exists ", 1))
+            head, start, body = macro.sql.partition("(")
+            new = head.replace("create or replace macro", f"create {form}macro if not exists", 1)
+            connection.execute(new + start + _with(loaded.tables, body))
             names.add(macro.name)
 
 
@@ -132,8 +137,25 @@ def _absent(text: str, loaded: Loaded) -> Iterator[Macro]:
     for macro in _called(text):
         if macro.name not in loaded:
             body = macro.sql.partition("(")[2]
-            yield from _absent(body, loaded)
+            yield from _absent(_with(loaded.tables, body), loaded)
             yield macro
+
+
+def keep(connection: duckdb.DuckDBPyConnection, name: str, table: str) -> None:
+    """From here on a table of this connection's has the rows of a macro without parameters."""
+    loaded = _loaded_in(connection)
+    if name in loaded:  # others may stand on it already
+        replace(connection, name, f"from {table}", temporary=True)
+    loaded.tables[name] = table
+
+
+def with_tables(connection: duckdb.DuckDBPyConnection, text: str) -> str:
+    """A statement that reads the tables of what is kept: to make a macro of each took a statement more."""
+    return _with(_loaded_in(connection).tables, text)
+
+
+def _with(tables: dict[str, str], text: str) -> str:
+    return _ROWS.sub(lambda call: tables.get(call[1], call[0]), text) if tables else text
 
 
 def replace(
@@ -152,19 +174,31 @@ def named(text: str) -> tuple[Macro, ...]:
     return tuple(dict.fromkeys(one for macro in _called(text) for one in needed(macro.name)))
 
 
-def _called(text: str) -> list[Macro]:
+@lru_cache(1024)
+def _called(text: str) -> tuple[Macro, ...]:
     """Those that it names itself."""
     known = macros()
-    return [known[word] for word in dict.fromkeys(_CALLED.findall(text)) if word in known]
+    return tuple(known[word] for word in dict.fromkeys(_CALLED.findall(text)) if word in known)
 
 
 def written_out(connection: duckdb.DuckDBPyConnection, text: str) -> str:
-    """Of `from name()` the macro's own statement, if it was not made before: it is then planned once, not twice."""
+    """A statement `with_tables`; of `from name(…)` the macro's own statement, if it was not made before: it is then
+    planned once, not twice."""
+    text = with_tables(connection, text)
     found = _ALONE.fullmatch(text)
     macro = macros().get(found[1]) if found else None
-    if not macro or macro.parameters or not macro.is_table:
+    if not found or not macro or not macro.is_table or macro.name in _loaded_in(connection):
         return text
-    return text if macro.name in _loaded_in(connection) else macro.rows
+    return with_tables(connection, _with_values(macro, found[2]))
+
+
+def _with_values(macro: Macro, values: str) -> str:
+    """Its statement with these in place of its parameters."""
+    names = [one.partition(" := ") for one in macro.parameters.split(", ") if one]
+    given = [one.strip() for one in values.split(",") if one.strip()]
+    value_of = {name: default for name, _, default in names}
+    value_of |= dict(zip(value_of, given, strict=False))
+    return _WORD.sub(lambda word: value_of.get(word[0], word[0]), macro.rows)
 
 
 def execute(
@@ -173,6 +207,8 @@ def execute(
     values: object = None,
 ) -> duckdb.DuckDBPyConnection:
     """Runs a statement that may name macros."""
+    if isinstance(statement, str):
+        statement = with_tables(connection, statement)
     text = statement if isinstance(statement, str) else statement.query
     load(connection, text)
     if PLANS in os.environ:

@@ -49,6 +49,7 @@ class Run:
         self.path, self._memory, self.with_runtime = path, memory, with_runtime
         opened.add(path)
         self._stored_macros: set[str] = set()
+        self._filled: dict[str, bool] = {}
         self._turn = threading.Lock()  # a connection keeps the rows of one statement
         self.name = path.name.removesuffix(".fathom")
         self.manifest = manifest.read(path)
@@ -106,11 +107,19 @@ class Run:
         """Makes a table of one reading statement's rows, for what is asked of this run after it."""
         database.keep(self.connection, name, text)
 
-    def keep_macro(self, name: str) -> None:
-        """Works out a macro without parameters once: for what is asked of this run after it, a table has its rows."""
+    def has_rows(self, table: str) -> bool:
+        """Has this table any, be they the program's or a run-time's?"""
+        if table not in self._filled:
+            _, parts = database.table_parts(self.path / "tables").get(table, (None, []))
+            self._filled[table] = database.rows_in(parts) > 0
+        return self._filled[table]
+
+    def keep_macro(self, name: str, rows_of: str | None = None) -> None:
+        """Works out a macro without parameters once: for what is asked of this run after it, a table has its rows.
+        `rows_of`: the macro that gives them."""
         if name not in self._stored_macros:
-            self.keep(f"kept_{name}", f"from {name}()")
-            macros.replace(self.connection, name, f"from kept_{name}", temporary=True)
+            self.keep(f"kept_{name}", f"from {rows_of or name}()")
+            macros.keep(self.connection, name, f"kept_{name}")
             self._stored_macros.add(name)
 
     def looking_at(self, text: str, **values: Any) -> "Run":

@@ -219,12 +219,9 @@ with of_file as (
 	union all
 	select -1, '', null, null
 ),
-type as (
-	select file_system, store_of(file_system) as store from (select distinct file_system from of_file)
-),
 store as (
 	select f.file, f.directory, f.file_system, f.mount, s.*
-	from of_file as f join type as t on t.file_system is not distinct from f.file_system join stores() as s using (store)
+	from of_file as f join stores_in_use() as t on t.file_system is not distinct from f.file_system join stores() as s using (store)
 )
 select
 	s.file, s.direction as kind,
@@ -291,17 +288,24 @@ moved as (
 	where way is not null and not of_names and coalesce(enclosing_layer, '') not in ('stdio', 'posix', 'aio', 'dfs')
 	group by all
 ),
+-- The buffer of a stream makes one request of many small calls, which are quick then.
+formatted as (
+	select s.*, t.each, if(s.layer = 'stdio' and is_formatted(s.op), 5e-8 * s.calls + 1.2e-8 * s.bytes, 0) as formatting
+	from storage as s left join buffered as t using (process, kind, file)
+),
+gathering as (
+	select
+		* exclude (bytes), bytes::double as bytes,
+		layer = 'stdio' and bytes < 4096 * calls and calls * coalesce(each, 0) <= 1e-6 * calls + formatting as gathered,
+		ceil(bytes / 4096) as blocks
+	from formatted
+),
 priced as (
 	select
-		s.process, s.layer, s.op, s.kind, s.file, s.enclosing_layer, s.enclosing, s.way, s.rest, s.of_names,
-		greatest(0, s.calls - s.errors) as calls,
-		-- The buffer of a stream makes one request of many small calls, which are quick then.
-		if(s.layer = 'stdio' and is_formatted(s.op), 5e-8 * calls + 1.2e-8 * s.bytes, 0) as formatting,
-		s.layer = 'stdio' and s.bytes < 4096 * calls and calls * coalesce(t.each, 0) <= 1e-6 * calls + formatting as gathered,
-		if(gathered, ceil(s.bytes / 4096), calls) as n,
-		s.bytes::double as bytes,
-		if(gathered, coalesce(calls * t.each, formatting), 0) as seen_inside,
-		if(gathered and t.each is null, calls * 1e-6, 0) as most_inside,
+		s.process, s.layer, s.op, s.kind, s.file, s.enclosing_layer, s.enclosing, s.way, s.rest, s.of_names, s.bytes,
+		if(gathered, blocks, calls) as n,
+		if(gathered, coalesce(calls * each, formatting), 0) as seen_inside,
+		if(gathered and each is null, calls * 1e-6, 0) as most_inside,
 		-- Reads that a library makes to write are asked for by nobody. Posts and waits are of what was asked.
 		least(
 		    1,
@@ -316,23 +320,34 @@ priced as (
 		s.file in (from shared_files()) or r.of_network and r.learnt = 'run' and (select count(*) > 1 from processes) as contended,
 		-- Readers take no locks from one another: of a file that is only read what they cost each other is the rate of its servers, at the lowest.
 		if(s.file in (from read_together()), m.bytes * coalesce(nullif(r.served_high, 0), r.per_byte_high) / coalesce(l.stripes, 1), null) as most_together
-	from storage as s left join asked as a using (file, way) left join moved as m using (file, way) left join buffered as t using (process, kind, file)
+	from gathering as s left join asked as a using (file, way) left join moved as m using (file, way)
 		left join file_layouts() as l using (file)
 		left join account_references() as r on r.file = s.file and r.kind = s.way
 ),
-parts as (
-	select
-		*,
-		rest / 1e9 as seconds,
-		least(seconds, coalesce(bytes * coalesce(needed, 1) * per_byte, seconds)) as transfer,
-		least(seconds - transfer, coalesce((1 - coalesce(needed, 1)) * (bytes * per_byte + n * request), 0)) as needless,
-		least(seconds - transfer - needless, seen_inside) as in_stream,
-		least(seconds - transfer - needless - in_stream, coalesce(coalesce(needed, 1) * n * request, 0)) as requests,
-		in_stream + least(seconds - transfer - needless - in_stream - requests, most_inside) as inside,
-		seconds - transfer - needless - requests - inside as others,
-		case when contended then least(others, greatest(0, coalesce(most_together - transfer, others))) else 0 end as contention
+-- One thing in each step: an expression that stands on others of its own step holds a copy of each, and so on.
+moved_part as (
+	select *, rest / 1e9 as seconds, least(seconds, coalesce(bytes * coalesce(needed, 1) * per_byte, seconds)) as transfer
 	from priced
 	where way is not null and not of_names
+),
+needless_part as (
+	select *, seconds - transfer as beyond, least(beyond, coalesce((1 - coalesce(needed, 1)) * (bytes * per_byte + n * request), 0)) as needless
+	from moved_part
+),
+stream_part as (
+	select *, beyond - needless as without, least(without, seen_inside) as in_stream from needless_part
+),
+requests_part as (
+	select *, without - in_stream as left_over, least(left_over, coalesce(coalesce(needed, 1) * n * request, 0)) as requests from stream_part
+),
+inside_part as (
+	select *, in_stream + least(left_over - requests, most_inside) as inside from requests_part
+),
+others_part as (
+	select *, seconds - transfer - needless - requests - inside as others from inside_part
+),
+parts as (
+	select *, case when contended then least(others, greatest(0, coalesce(most_together - transfer, others))) else 0 end as contention from others_part
 ),
 cells as (
 	select

@@ -155,6 +155,10 @@ group by process, kind, file;
 create or replace macro direct_files() as table
 select file from objects where class = 'descriptor' and file is not null group by file having bool_and(flags & 81920 <> 0);
 
+-- The store of each file system of the run's files, and of none. Columns: file_system, store.
+create or replace macro stores_in_use() as table
+select file_system, store_of(file_system) as store from (select file_system from files union select null);
+
 -- What an access of the store costs, learnt from this run's own calls: of each file, for reads and for writes,
 --
 --	seconds of an access = latency + bytes * per_byte
@@ -237,43 +241,42 @@ known as (
 	from fit as this left join fit as other on not other.whole and this.name = other.name and this.kind <> other.kind
 	where not this.whole
 ),
-type as (
-	select file_system, store_of(file_system) as store from (select distinct file_system from files)
-),
 -- What a byte costs at most: at the slowest rate of such a file system, shared by all processes that are at it; and at least: no byte is free.
 slowest as (
 	select
 		f.file, s.direction as kind, d.processes, d.direct, d.processes / s.rate_low as per_byte, 1 / s.rate_high as at_least,
 		d.processes / sqrt(s.rate_low * s.rate_high) as usual
-	from files as f join type as t on t.file_system is not distinct from f.file_system join stores() as s using (store)
+	from files as f join stores_in_use() as t on t.file_system is not distinct from f.file_system join stores() as s using (store)
 		join places() as p on p.file = f.file join (
 			select p.directory, a.kind, count(distinct a.process) as processes, bool_and(a.file in (from direct_files())) as direct
 			from accesses() as a join places() as p using (file)
 			group by all
 		) as d on d.directory = p.directory and d.kind = s.direction
 ),
-cost as (
+tried as (
 	select
-		p.file, k.kind,
-		case when fit.latency is not null then {'latency': fit.latency, 'per_byte': fit.per_byte, 'learnt': 'system'} end as of_system,
-		coalesce(
-			of_directory,
-			case when k.mean_time <= 2 * (fit.latency + k.mean_size * fit.per_byte) then of_system end,
-			case when k.mean_size < 4096 then {
-				'latency': k.mean_time - k.mean_size * least(k.mean_time / 4096, s.per_byte),
-				'per_byte': least(k.mean_time / 4096, s.per_byte), 'learnt': 'page'
-			} end,
-			case when k.n >= 16 and s.direct and k.mean_size <= 16384 and k.mean_time >= 2 * k.mean_size * s.usual then {
-				'latency': k.mean_time - k.mean_size * s.usual, 'per_byte': s.usual, 'learnt': 'rate'
-			} end,
-			case when k.n >= 16 and k.mean_time >= greatest(8 / s.processes, 2) * k.mean_size * s.per_byte then {
-				'latency': k.mean_time - k.mean_size * s.per_byte, 'per_byte': s.per_byte, 'learnt': 'rate'
-			} end,
-			of_system
-		) as c,
-		coalesce(s.at_least, 0) as at_least
+		k.*, p.file, s.processes, s.direct, s.per_byte as slowest, s.usual, coalesce(s.at_least, 0) as at_least,
+		fit.latency + k.mean_size * fit.per_byte as as_system, least(k.mean_time / 4096, s.per_byte) as of_page,
+		case when fit.latency is not null then {'latency': fit.latency, 'per_byte': fit.per_byte, 'learnt': 'system'} end as of_system
 	from known as k join places() as p using (directory)
 	left join fit on fit.whole and fit.name = p.system and fit.kind = k.kind left join slowest as s on s.file = p.file and s.kind = k.kind
+),
+cost as (
+	select
+		file, kind, at_least,
+		coalesce(
+			of_directory,
+			case when mean_time <= 2 * as_system then of_system end,
+			case when mean_size < 4096 then {'latency': mean_time - mean_size * of_page, 'per_byte': of_page, 'learnt': 'page'} end,
+			case when n >= 16 and direct and mean_size <= 16384 and mean_time >= 2 * mean_size * usual then {
+				'latency': mean_time - mean_size * usual, 'per_byte': usual, 'learnt': 'rate'
+			} end,
+			case when n >= 16 and mean_time >= greatest(8 / processes, 2) * mean_size * slowest then {
+				'latency': mean_time - mean_size * slowest, 'per_byte': slowest, 'learnt': 'rate'
+			} end,
+			of_system
+		) as c
+	from tried
 )
 select file, kind, c.latency, greatest(c.per_byte, at_least) as per_byte, c.latency / nullif(c.per_byte, 0) as half, c.learnt
 from cost
@@ -316,16 +319,13 @@ create or replace macro large_piece(half) as
 -- most what they took), extent (bytes of the file), least (accesses that are left when those of one file are joined: each pass over it takes
 -- one for each piece), worst (`calls.id` of the longest), longest, fitted (the costs are told by sizes).
 create or replace macro small_accesses() as table
-with type as (
-	select file_system, store_of(file_system) as store from (select distinct file_system from files)
-),
-small as (
+with small as (
 	select
 		p.place as path, a.*, s.latency, s.per_byte, s.learnt = 'sizes' as fitted,
 		-- A server's piece of the file is one request.
 		least(16777216, greatest(large_piece(s.half), if(p.striped, p.block, coalesce(t.stripe_bytes, 0)))) as piece
 	from accesses() as a join store_costs() as s using (file, kind) join places() as p using (file) join files as f using (file)
-		join type on type.file_system is not distinct from f.file_system join stores() as t on t.store = type.store and t.direction = a.kind
+		join stores_in_use() as u on u.file_system is not distinct from f.file_system join stores() as t on t.store = u.store and t.direction = a.kind
 	where a.own and a.layer = 'posix' and coalesce(a.place, 'on') <> 'back' and a.bytes / a.n < least(coalesce(s.half, 65536), piece)
 )
 select

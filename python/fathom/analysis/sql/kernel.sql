@@ -198,3 +198,25 @@ stretch as (
 	select process, tid, file, min(first) as first, max(past) as past from page group by all
 )
 from moved join stretch using (process, tid, file);
+
+-- Where no kernel was watched: the columns of kernel_calls(), and no row.
+create or replace macro no_kernel_calls() as table
+select
+	null::ubigint as call, null::uinteger as process, null::uinteger as thread, null::varchar as layer, null::varchar as op, null::varchar as kind,
+	null::uinteger as file, null::bigint as start, null::bigint as duration, null::bigint as bytes, null::varchar as origin, null::bigint as missed,
+	null::bigint as ahead, null::bigint as requests, null::bigint as request_bytes, null::bigint as device_time, null::bigint as queued,
+	null::bigint as paused, null::bigint as journal_time
+limit 0;
+
+-- Of kernel_parts().
+create or replace macro no_kernel_parts() as table
+select
+	null::uinteger as process, null::varchar as layer, null::varchar as op, null::bigint as file, null::varchar as kernel, null::double as part
+limit 0;
+
+-- Of kernel_faults().
+create or replace macro no_kernel_faults() as table
+select
+	null::uinteger as process, null::uinteger as tid, null::uinteger as file, null::bigint as requests, null::bigint as bytes, null::bigint as waited,
+	null::bigint as first, null::bigint as past
+limit 0;

@@ -16,19 +16,22 @@ held as (
 ),
 needed as (
 	select *, min(amount) filter (before < hold * total) over () as least from held
+),
+judged as (
+	select *, before < hold * total or amount >= half * least as dominates from needed
 )
 select
 	case
 		when coalesce(any_value(total), 0) <= 0 then 'none'
-		when count(*) filter (before < hold * total or amount >= half * least) = 1 then 'one'
-		when bool_and(before < hold * total or amount >= half * least) then 'all'
+		when count(*) filter (dominates) = 1 then 'one'
+		when bool_and(dominates) then 'all'
 		else 'some'
 	end as how,
-	coalesce(list(unit order by unit) filter (total > 0 and (before < hold * total or amount >= half * least)), []) as units,
+	coalesce(list(unit order by unit) filter (total > 0 and dominates), []) as units,
 	count(*) as everyone,
-	coalesce(sum(amount) filter (before < hold * total or amount >= half * least) / nullif(any_value(total), 0), 0)::double as share,
+	coalesce(sum(amount) filter (dominates) / nullif(any_value(total), 0), 0)::double as share,
 	(select count(distinct unit) from amounts) as callers
-from needed;
+from judged;
 
 -- Counters of the calls that a landscape is of: the program's own I/O calls or, when of_layer names one, that layer's, whoever made
 -- them; of one rank, when of_rank names it. What MPI does to start, to end and to communicate is none.

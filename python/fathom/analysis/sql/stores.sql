@@ -61,9 +61,9 @@ select * from (values
 		sync_high, open_low, open_high, create_low, create_high, stat_low, stat_high, remove_low, remove_high, lock_low, lock_high, stripe_bytes,
 		stripe_count, block_bytes, lock_unit);
 
--- The store of a file system, by its type; of an unknown one or none the general one of networks.
-create or replace macro store_of(type) as
-coalesce((select any_value(store) from (values
+-- The store of each type of file system.
+create or replace macro store_types() as table
+select * from (values
 	('beegfs', 'beegfs'),
 	('beegfs_nodev', 'beegfs'),
 	('fhgfs', 'beegfs'),
@@ -139,7 +139,11 @@ coalesce((select any_value(store) from (values
 	('tmpfs', 'tmpfs'),
 	('xfs', 'xfs'),
 	('zfs', 'zfs')
-) as t (name, store) where name = lower(type)), 'network');
+) as t (name, store);
+
+-- The store of a file system, by its type; of an unknown one or none the general one of networks.
+create or replace macro store_of(type) as
+coalesce((select any_value(store) from store_types() where name = lower(type)), 'network');
 
 -- Is a file system of this type a network's, whose files lie on servers that other nodes ask too?
 create or replace macro is_network(file_system) as
