@@ -11,7 +11,12 @@ from torture.part import Part
 from torture.programs import commands
 
 #: Seeds that found a fault, of Fathom or of its oracle, by part.
-FOUND = {"programs": (31, 36, 57, 65), "damaged": (10, 20, 61), "names": (15,), "kill-collect": (3,)}
+FOUND = {
+    "programs": (31, 36, 57, 65),
+    "damaged": (10, 20, 61),
+    "names": (15,),
+    "kill-collect": (3,),
+}
 #: What `make test-rust` has.
 ELSEWHERE = {"fuzz", "forward-model"}
 ROUNDS = [

@@ -339,7 +339,9 @@ class Maker:
             return [Line(f"must({statement_text}, &request[${len(numbers)}]));", (*numbers, slot))]
         if call.failed:
             return [Line(f"fails({statement_text}, &status));", tuple(numbers))]
-        if call.bytes is None or call.bytes < 0:
+        if (
+            call.bytes is None or call.bytes < 0 or size == 0
+        ):  # of nothing ROMIO 3.2 leaves the status as it was
             return [Line(f"must({statement_text}, &status));", tuple(numbers))]
         if call.bytes == size:
             return [Line(f"did({statement_text}, &status), $1);", tuple(numbers))]
