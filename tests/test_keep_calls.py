@@ -33,8 +33,18 @@ def rows_of(statement: str) -> list[tuple[object, ...]]:
     return duckdb.connect().execute(statement).fetchall()
 
 
-def run(*words: object, keep: str | None = None) -> subprocess.CompletedProcess[str]:
+def run(
+    *words: object, keep: str | None = None, slow: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    """`slow`: where each access takes 20 µs, so that they lose more than a stall on a busy machine."""
     environment = os.environ | ({} if keep is None else {"FATHOM_KEEP_CALLS_IF": keep})
+    if slow:
+        store = str(paths.PROGRAMS / "tools" / "slow_store.so")
+        environment |= {
+            "LD_PRELOAD": store,
+            "SLOW_STORE_UNDER": str(slow),
+            "SLOW_STORE_LATENCY_US": "20",
+        }
     return subprocess.run(
         [str(word) for word in (paths.FATHOM, *words)],
         env=environment, capture_output=True, text=True, timeout=300, check=False,
@@ -131,7 +141,8 @@ def test_sums_of_real_programs_are_the_same(program: str, tmp_path: Path) -> Non
 )
 def test_reasons(keep: str, how: str, why: str, tmp_path: Path) -> None:
     words = (*PROGRAM, how, tmp_path / "data")
-    done = run("run", "--no-show", "-o", tmp_path / "run", "--", *words, keep=keep)
+    slow = tmp_path if keep.startswith("finding") else None
+    done = run("run", "--no-show", "-o", tmp_path / "run", "--", *words, keep=keep, slow=slow)
     assert f"calls {why}" in done.stderr, done.stderr
     assert (calls(tmp_path / "run.fathom") > 20_000) == why.startswith("kept")
 
