@@ -8,12 +8,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::counters::Direction;
 
-/// Kinds of marks that say of files what calls said that are not there any more: `FROM\0TO` and the object, or the object.
+/// Kinds of marks that say of files what calls said that are not there any more, each with the object: `FROM\0TO`; nothing;
+/// the name of a module that used a socket, pipe or queue of events.
 pub const RENAMED: &str = "renamed";
 pub const REMOVED: &str = "removed";
+pub const USED_BY: &str = "used by";
 
 /// Fields of an op.
 pub const MAX_TARGETS: usize = MAX_FIELDS;
+
+/// Of a path.
+pub fn last_name(path: &str) -> &str {
+	path.rsplit('/').next().unwrap_or(path)
+}
 
 pub fn text(bytes: &[u8]) -> String {
 	String::from_utf8_lossy(bytes).into_owned()
@@ -330,7 +337,8 @@ impl Definitions {
 					detail.split_once(" of ").map(|(name, at)| (name.to_owned(), at.to_owned())),
 				);
 			}
-			Record::Mark(mark) if [RENAMED, REMOVED].map(str::as_bytes).contains(&mark.kind) => {}
+			Record::Mark(mark)
+				if [RENAMED, REMOVED, USED_BY].map(str::as_bytes).contains(&mark.kind) => {}
 			Record::Mark(mark) => self.marks.push(MarkDef {
 				stream,
 				ticks: mark.ticks,

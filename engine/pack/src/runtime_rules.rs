@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
+use crate::define::last_name;
 use crate::error::PackError;
 use crate::files::FileRow;
 use crate::merged::Merged;
@@ -110,22 +111,14 @@ fn names(merged: &Merged) -> Option<BTreeSet<String>> {
 fn messages(merged: &Merged, messengers: &[&str]) -> BTreeSet<u32> {
 	let (mut theirs, mut others) = (BTreeSet::new(), BTreeSet::new());
 	for image in &merged.images {
-		let definitions = &image.survey.definitions;
-		for &(object, site) in &image.survey.nameless {
-			let module = definitions.sites.get(&site).map(|one| one.module);
-			let module = module.and_then(|module| definitions.modules.get(&module));
-			let Some((file, module)) = image.file(object).zip(module) else { continue };
-			let name = last_name(&module.path);
+		for (object, name) in image.survey.users() {
+			let Some(file) = image.file(object) else { continue };
 			let is_theirs = messengers.iter().any(|pattern| fits(name, pattern));
 			if is_theirs { &mut theirs } else { &mut others }.insert(file);
 		}
 	}
 	theirs.retain(|file| !others.contains(file));
 	theirs
-}
-
-fn last_name(path: &str) -> &str {
-	path.rsplit('/').next().unwrap_or(path)
 }
 
 impl Rule {

@@ -11,7 +11,7 @@ use fathom_stream::{
 use serde::{Deserialize, Serialize};
 
 use crate::counters::Direction;
-use crate::define::{self, Definitions, REMOVED, RENAMED, Target};
+use crate::define::{self, Definitions, REMOVED, RENAMED, Target, USED_BY};
 use crate::error::PackError;
 use crate::image::{Loaded, StreamChunks};
 use crate::run::Image;
@@ -149,6 +149,8 @@ pub struct Survey {
 	pub removed: HashSet<String>,
 	/// Sockets, pipes and queues of events, each with the sites of its calls.
 	pub nameless: BTreeSet<(u32, u32)>,
+	/// The same of calls that are not there any more, each with the name of a module.
+	pub used_by: BTreeSet<(u32, String)>,
 	/// It keeps fragments of a dispersed volume of GlusterFS.
 	pub dispersed: bool,
 	pub chunks: u64,
@@ -160,6 +162,17 @@ pub struct Survey {
 }
 
 impl Survey {
+	/// Sockets, pipes and queues of events, each with the name of a module that used it.
+	pub fn users(&self) -> impl Iterator<Item = (u32, &str)> {
+		let Definitions { sites, modules, .. } = &self.definitions;
+		let module = |site| modules.get(&sites.get(site)?.module);
+		let seen = self.nameless.iter().filter_map(move |(object, site)| {
+			module(site).map(|module| (*object, define::last_name(&module.path)))
+		});
+		let seen: BTreeSet<(u32, &str)> = seen.collect();
+		seen.into_iter().chain(self.used_by.iter().map(|(object, name)| (*object, name.as_str())))
+	}
+
 	pub fn events(&self) -> u64 {
 		self.streams.iter().map(|stream| stream.events).sum()
 	}
@@ -456,10 +469,12 @@ impl<'s> Pass<'s> {
 	}
 
 	/// What a mark says in place of a call that is not there any more.
-	fn name_change(&mut self, mark: &Mark<'_>) {
+	fn told_of_calls(&mut self, mark: &Mark<'_>) {
 		let object = mark.value as u32;
 		if mark.kind == REMOVED.as_bytes() {
 			self.removed(object);
+		} else if mark.kind == USED_BY.as_bytes() {
+			self.survey.used_by.insert((object, define::text(mark.detail)));
 		} else if mark.kind == RENAMED.as_bytes()
 			&& let Some((from, to)) = define::text(mark.detail).split_once('\0')
 		{
@@ -646,7 +661,7 @@ impl Visitor for Pass<'_> {
 		match record {
 			Record::Counter(counter) => self.counted(counter),
 			Record::Link(link) => self.completed(link),
-			Record::Mark(mark) => self.name_change(mark),
+			Record::Mark(mark) => self.told_of_calls(mark),
 			Record::Text(text) => {
 				let name = String::from_utf8_lossy(text.name);
 				if name == "to" {

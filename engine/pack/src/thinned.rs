@@ -12,7 +12,7 @@ use fathom_stream::{
 use crate::clock::Line;
 use crate::common_values::Top;
 use crate::counters::{EVERY_COUNT, Key, LaneKey, NO_OBJECT, NO_OP, Sum};
-use crate::define::{REMOVED, RENAMED};
+use crate::define::{REMOVED, RENAMED, USED_BY};
 use crate::heat::{Bin, HeatKey};
 use crate::image::{Content, StreamChunks};
 use crate::merged::{ImageState, Merged};
@@ -249,6 +249,9 @@ impl Image<'_> {
 		let gone = |number: &u32| survey.removed.contains(&objects[number].name);
 		for number in self.state.objects.iter().map(|(number, _)| *number).filter(gone) {
 			chunk.mark(ticks, REMOVED.as_bytes(), b"", number.into());
+		}
+		for (object, module) in survey.users() {
+			chunk.mark(ticks, USED_BY.as_bytes(), module.as_bytes(), object.into());
 		}
 		chunk.mark(ticks, note.kind.as_bytes(), note.detail.as_bytes(), note.value);
 	}
