@@ -100,6 +100,13 @@ def test_each_answer_of_a_damaged_run_says_so(place: Path, words: tuple[str, ...
     assert "fathom: run: damage: " in said and "answers are of the rest" in said, said
 
 
+def test_one_in_a_file_says_so_too(place: Path) -> None:
+    damaged(place)
+    assert fathom("pack", "run", "--one-file", "run.zip", cwd=place).returncode == 0
+    said = fathom("query", "run.zip", "--sql", "from runs", cwd=place).stderr
+    assert "fathom: run.zip: damage: " in said and "answers are of the rest" in said
+
+
 @pytest.mark.parametrize("how", ["empty", "renamed"])
 def test_a_run_of_which_nothing_is_left_says_that(place: Path, how: str) -> None:
     """And does not blame the program."""

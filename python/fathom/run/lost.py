@@ -23,13 +23,13 @@ def marks(sql: Callable[..., pa.Table]) -> list[dict[str, Any]]:
     return rows
 
 
-def say(sql: Callable[..., pa.Table], directory: Path) -> None:
+def say(sql: Callable[..., pa.Table], run: Path) -> None:
     """One line on stderr, of the first of them."""
     rows = marks(sql)
     if not rows:
         return
-    name = directory.name.removesuffix(".fathom")
+    name = run.name.removesuffix(".fathom")
     first = f"{name}: {rows[0]['kind']}: {rows[0]['detail']}"
     more = f", and {len(rows) - 1:,} more" if len(rows) > 1 else ""
-    all_ = shell(["fathom", "query", str(directory), "--sql", "from marks"])
+    all_ = shell(["fathom", "query", str(run), "--sql", "from marks"])
     print(f"fathom: {printable(first)}{more}; answers are of the rest: {all_}", file=sys.stderr)

@@ -258,7 +258,10 @@ def open_as(
 ) -> R:
     """The same, of a class that can more."""
     if is_file(Path(path)) and not find(path) and not tool_of(Path(path)):
-        return _unpacked(kind, Path(path), memory, with_runtime)
+        unpacked = _unpacked(kind, Path(path), memory, with_runtime)
+        if not quiet:
+            lost.say(unpacked.sql, Path(path))
+        return unpacked
     directory = resolve(path)
     with foreign.readable(directory):
         known = is_file(
