@@ -10,16 +10,13 @@ from pathlib import Path
 import pytest
 from fathom.__main__ import main
 from harness import needs, paths
+from harness.poor import FULL, USER
 from test_import_darshan import sample as darshan_sample
 
 SAMPLES = paths.TESTS / "samples" / "dftracer"
 TOOLS = ("strace", "dftracer", "darshan")
 #: A line's end, quotes, an escape to the terminal, a letter of two bytes, a byte that is no UTF-8.
 HOSTILE = os.fsdecode(b"a\nb \"c\" 'd' {e} %s \x1b[31m \xc3\xbc \xff")
-#: Root reads and writes anything, unless these are taken from it.
-USER = () if os.geteuid() else ("setpriv", "--bounding-set=-dac_override,-dac_read_search")
-#: A full disk that needs no mount: no file longer than 1 KiB.
-FULL = ("bash", "-c", 'ulimit -f 1; exec "$@"', "-")
 
 
 def good(tool: str) -> bytes:

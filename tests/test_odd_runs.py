@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import pty
 import shutil
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from harness import needs, paths
+from harness.poor import FULL, USER
 
 PROGRAM = """
 import os, sys
@@ -24,10 +26,6 @@ os.close(fd)
 for name in sys.argv[1:]:
     os.close(os.open(name, os.O_CREAT | os.O_RDWR, 0o644))
 """
-#: Root reads and writes anything, unless these are taken from it.
-USER = () if os.geteuid() else ("setpriv", "--bounding-set=-dac_override,-dac_read_search")
-#: A full disk that needs no mount: no file longer than 1 KiB.
-FULL = ("bash", "-c", 'ulimit -f 1; exec "$@"', "-")
 #: Colours, a return, C1's own escape, a line that runs backwards.
 HOSTILE = "a\x1b[31m\r\x9b2J\u202etxt"
 
@@ -267,8 +265,9 @@ def on_a_terminal(*words: object, cwd: Path) -> str:
         try:
             while piece := os.read(here, 1 << 16):
                 sent += piece
-        except OSError:  # its other end was closed
-            pass
+        except OSError as error:
+            if error.errno != errno.EIO:  # so it says that its other end was closed
+                raise
     os.close(here)
     return sent.decode()
 

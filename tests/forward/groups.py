@@ -121,6 +121,12 @@ def run(sources: list[Source], steps: range) -> list[threading.Thread]:
     return threads
 
 
+def finish(threads: list[threading.Thread], seconds: float = 120) -> None:
+    """Waits for sources, which must end."""
+    [thread.join(seconds) for thread in threads]
+    assert not any(thread.is_alive() for thread in threads), "a source has not ended"
+
+
 def cut(group: Group, number: int) -> None:
     """The log is truncated through one of the servers, whoever appends to it."""
     client = group.servers[number].client()

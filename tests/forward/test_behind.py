@@ -15,7 +15,7 @@ import fathom
 import pytest
 
 from .client import CREATE, ENGINE, READ, ROOT_HANDLE, WRITE, Client, Refused, Server, server
-from .groups import Group, Source, check, run
+from .groups import Group, Source, check, finish, run
 from .test_locks import EXCLUSIVE, NONE, WAIT, claim, code
 from .wire import NUMBERS, request
 
@@ -133,7 +133,7 @@ def test_a_server_behind_that_is_away_is_named_and_its_ranges(tmp_path: Path) ->
 def test_appends_through_all_tile_the_file(tmp_path: Path) -> None:
     with behind(tmp_path, 3) as servers:
         sources = [Source(number, servers) for number in range(6)]
-        [thread.join(120) for thread in run(sources, range(40))]
+        finish(run(sources, range(40)))
         check(servers, sources, 40)
 
 
@@ -147,7 +147,7 @@ def test_a_server_that_is_killed_and_started_again_loses_no_append(
         for _ in range(3):
             time.sleep(0.2)
             servers.restart(victim)
-        [thread.join(120) for thread in threads]
+        finish(threads)
         check(servers, sources, 60)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from .client import CREATE, WRITE, Refused, Server, eventually
-from .groups import SHARED, TO_NOTHING, Source, check, check_cut, cut, group, run
+from .groups import SHARED, TO_NOTHING, Source, check, check_cut, cut, finish, group, run
 from .records import record, tiles
 from .wire import NUMBERS, request
 
@@ -24,7 +24,7 @@ def test_appends_through_many_servers_tile_the_file(
 ) -> None:
     with group(tmp_path, servers) as g:
         sources = [Source(number, g) for number in range(clients)]
-        [thread.join(120) for thread in run(sources, range(40))]
+        finish(run(sources, range(40)))
         check(g, sources, 40)
 
 
@@ -39,8 +39,7 @@ def test_a_server_that_is_killed_and_started_again_loses_no_append(
             time.sleep(0.3)
             owner = max(range(3), key=lambda n: g.servers[n].client().status()["ends"])
             g.restart(owner if victim == "owner" else (owner + 1) % 3)
-        [thread.join(120) for thread in threads]
-        assert not any(thread.is_alive() for thread in threads)
+        finish(threads)
         check(g, sources, 60)
 
 
@@ -108,8 +107,7 @@ def test_truncations_beside_kills_leave_records_and_declared_gaps(
             if number % 2:
                 owner = max(range(2), key=lambda n: g.servers[n].client().status()["ends"])
                 g.restart(owner if victim == "owner" else 1 - owner)
-        [thread.join(120) for thread in threads]
-        assert not any(thread.is_alive() for thread in threads)
+        finish(threads)
         check_cut(g)
 
 

@@ -50,8 +50,7 @@ def killed_group(place: Path, seed: int) -> int:
         for _ in range(kills):
             time.sleep(chance.uniform(0, 0.4))
             g.restart(chance.randrange(count))
-        [thread.join(180) for thread in threads]
-        assert not any(thread.is_alive() for thread in threads), "a source has not ended"
+        groups.finish(threads, 180)
         groups.check(g, sources, RECORDS // 2)
     return kills
 
@@ -68,8 +67,7 @@ def cut_group(place: Path, seed: int) -> int:
                 time.sleep(chance.uniform(0, 0.15))
                 groups.cut(g, chance.randrange(count))
             g.restart(chance.randrange(count))
-        [thread.join(180) for thread in threads]
-        assert not any(thread.is_alive() for thread in threads), "a source has not ended"
+        groups.finish(threads, 180)
         groups.check_cut(g)
     return kills
 

@@ -16,6 +16,7 @@ mod columns;
 mod common_values;
 mod counters;
 mod define;
+mod descriptors;
 mod ends;
 mod error;
 mod extents;

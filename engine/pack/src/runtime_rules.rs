@@ -113,7 +113,7 @@ fn messages(merged: &Merged, messengers: &[&str]) -> BTreeSet<u32> {
 	for image in &merged.images {
 		for (object, name) in image.survey.users() {
 			let Some(file) = image.file(object) else { continue };
-			let is_theirs = messengers.iter().any(|pattern| fits(name, pattern));
+			let is_theirs = any_fits(name, messengers);
 			if is_theirs { &mut theirs } else { &mut others }.insert(file);
 		}
 	}
@@ -138,8 +138,8 @@ fn is_below(path: &str, folder: &str) -> bool {
 	path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-fn any_fits(text: &str, patterns: &[String]) -> bool {
-	patterns.iter().any(|pattern| fits(text, pattern))
+fn any_fits(text: &str, patterns: &[impl AsRef<str>]) -> bool {
+	patterns.iter().any(|pattern| fits(text, pattern.as_ref()))
 }
 
 /// `*` in the pattern stands for any letters.
@@ -216,7 +216,7 @@ mod tests {
 		] {
 			let names = BTreeSet::from([of.to_owned()]);
 			let messengers = catalog.messengers(Some(&names));
-			assert_eq!(messengers.iter().any(|one| fits(by, one)), expected, "{of} {by}");
+			assert_eq!(any_fits(by, &messengers), expected, "{of} {by}");
 		}
 		assert!(catalog.messengers(None).is_empty());
 	}

@@ -7,7 +7,7 @@ use std::{fs, io, iter};
 use fathom_sink::IfThere;
 use object::{Object as _, ObjectSymbol as _};
 
-use crate::define::ScriptLine;
+use crate::define::{ScriptLine, last_name};
 use crate::libraries::{
 	DIRECTORIES, FOLDERS, FUNCTIONS, GENERATED, MODULES, PROGRAMS, SOURCES, TELLING,
 };
@@ -248,7 +248,7 @@ fn is_named(path: &str, name: &str) -> bool {
 
 /// Of no library that `catalog/libraries.toml` names.
 fn is_own(module: &str) -> bool {
-	let name = module.rsplit('/').next().unwrap_or_default();
+	let name = last_name(module);
 	let in_system = DIRECTORIES.iter().any(|folder| module.starts_with(folder));
 	let is_shared = in_system && name.contains(".so");
 	let is_package = FOLDERS.iter().any(|part| module.contains(part));

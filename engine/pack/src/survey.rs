@@ -5,13 +5,14 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 use fathom_stream::{
-	Chunk, Clock, Counter, Decoder, Link, Mark, Object, Record, ThreadUse, UNKNOWN_OFFSET,
-	link_kind, object_class,
+	Chunk, Clock, Counter, Decoder, Link, Mark, Record, ThreadUse, UNKNOWN_OFFSET, link_kind,
+	object_class,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::counters::Direction;
 use crate::define::{self, Definitions, REMOVED, RENAMED, Target, USED_BY};
+use crate::descriptors::{Descriptors, is_nameless};
 use crate::error::PackError;
 use crate::image::{Loaded, StreamChunks};
 use crate::run::Image;
@@ -303,38 +304,6 @@ impl Transfers {
 		let from = self.waiting.partition_point(|below| below.seq < seq);
 		self.waiting.drain(from..)
 	}
-}
-
-/// An image's, as far as it was read.
-#[derive(Debug, Default)]
-struct Descriptors {
-	/// The latest of each path.
-	opened: HashMap<String, u32>,
-	/// By object: is it known to be no socket, pipe or queue of events?
-	named: Vec<bool>,
-}
-
-impl Descriptors {
-	const MOST: usize = 1 << 20; // of a larger number nobody knows whose it is
-
-	fn add(&mut self, object: &Object<'_>) {
-		let index = object.object as usize;
-		if index < Self::MOST && !is_nameless(object.name) {
-			self.named.resize(self.named.len().max(index + 1), false);
-			self.named[index] = true;
-		}
-	}
-
-	/// May it be one? A thread's calls can be read before another's definition.
-	#[inline]
-	fn may_be_nameless(&self, object: u32) -> bool {
-		let index = object as usize;
-		index != 0 && index < Self::MOST && !self.named.get(index).copied().unwrap_or(false)
-	}
-}
-
-fn is_nameless(name: &[u8]) -> bool {
-	["socket:", "pipe:", "anon_inode:"].iter().any(|kind| name.starts_with(kind.as_bytes()))
 }
 
 struct Pass<'s> {

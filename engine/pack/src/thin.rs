@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use crate::calls::{ImageMaps, Out, Writing};
 use crate::columns::{ArgColumns, LinkColumns};
 use crate::counters::NO_OP;
-use crate::define::Op;
+use crate::define::{Op, last_name};
 use crate::error::{At, PackError};
 use crate::heat::Heat;
 use crate::image::Loaded;
@@ -221,7 +221,7 @@ impl Nodes<'_> {
 	fn name(&self, image: usize) -> String {
 		let state = self.state(image);
 		let who = state.identity(state.image.pid);
-		let exe = who.exe.as_deref().and_then(|exe| exe.rsplit('/').next());
+		let exe = who.exe.as_deref().map(last_name);
 		let program = || format!("{} ({})", exe.unwrap_or("process"), state.image.pid);
 		who.rank.map_or_else(program, |rank| format!("rank {rank}"))
 	}

@@ -68,7 +68,7 @@ def _why_nothing(page: Page) -> str:
         unreadable = page.source.sql("select 1 from marks where kind = 'unreadable'").num_rows
         rest = ", but parts of it could not be read" if unreadable else ""
         return f"what was imported from {tool} has none{rest}"
-    if lost.marks(page.source.sql):
+    if lost.first(page.source.sql):
         return "what it recorded is damaged or missing"
     if page.runs["processes"]:
         return "its processes made none on the layers that are recorded"

@@ -16,20 +16,23 @@ KINDS = (
 )  # fmt: skip
 
 
-def marks(sql: Callable[..., pa.Table]) -> list[dict[str, Any]]:
-    """Their kind and detail."""
-    asked = "select kind, detail from marks where list_contains($kinds, kind) order by all"
-    rows: list[dict[str, Any]] = sql(asked, kinds=list(KINDS)).to_pylist()
-    return rows
+def first(sql: Callable[..., pa.Table]) -> dict[str, Any] | None:
+    """Kind and detail of the first of them, and how many more there are."""
+    asked = (
+        "select kind, detail, count(*) over () - 1 as more from marks"
+        " where list_contains($kinds, kind) order by kind, detail limit 1"
+    )
+    rows = sql(asked, kinds=list(KINDS)).to_pylist()
+    return rows[0] if rows else None
 
 
 def say(sql: Callable[..., pa.Table], run: Path) -> None:
     """One line on stderr, of the first of them."""
-    rows = marks(sql)
-    if not rows:
+    mark = first(sql)
+    if mark is None:
         return
     name = run.name.removesuffix(".fathom")
-    first = f"{name}: {rows[0]['kind']}: {rows[0]['detail']}"
-    more = f", and {len(rows) - 1:,} more" if len(rows) > 1 else ""
+    what = f"{name}: {mark['kind']}: {mark['detail']}"
+    more = f", and {mark['more']:,} more" if mark["more"] else ""
     all_ = shell(["fathom", "query", str(run), "--sql", "from marks"])
-    print(f"fathom: {printable(first)}{more}; answers are of the rest: {all_}", file=sys.stderr)
+    print(f"fathom: {printable(what)}{more}; answers are of the rest: {all_}", file=sys.stderr)

@@ -264,9 +264,8 @@ def open_as(
         return unpacked
     directory = resolve(path)
     with foreign.readable(directory):
-        known = is_file(
-            directory / "tables" / "runs.parquet"
-        )  # else who packs it says what is lost
+        # Who packs it says what is lost.
+        known = is_file(directory / "tables" / "runs.parquet")
         _pack(directory, quiet)
         _check(directory)
         run = kind(directory, memory, with_runtime)
