@@ -198,10 +198,34 @@ def test_killed_at_any_step(rows: dict[str, Any], tmp_path: Path, deed: str) -> 
             have = [row for one in jobs.summaries for row in one[table] if row["id"] in ids]
             (count,) = reader.sql(f"select count(*) as n from {table}")["n"].to_pylist()
             assert count == len(have), (steps, table)
-        lake.Lake(place).add(jobs.summaries)
-        lake.Lake(place).compact()
+        to = lake.make(place)
+        to.add(jobs.summaries)
+        assert_is(place, jobs)
+        to.compact()
         assert_is(place, jobs)
     assert steps > 15
+
+
+def test_what_a_killed_writer_left_goes_with_the_next(rows: dict[str, Any], tmp_path: Path) -> None:
+    """Whatever days that one writes, or none."""
+    place = tmp_path / "lake"
+    lake.make(place)
+    (tmp_path / "part").write_bytes(pickle.dumps(a_day(rows, 3).summaries))
+    words = [paths.PYTHON, "-c", DIES, place, tmp_path / "part"]
+    assert subprocess.run(words, check=False, timeout=120, cwd=paths.TESTS).returncode == -9
+    assert not all(FILE.fullmatch(one) for one in files(place))
+    lake.make(place)
+    assert all(FILE.fullmatch(one) for one in files(place))
+
+
+DIES = """
+import pickle, sys
+from pathlib import Path
+from harness import day
+from fathom.run import lake
+day.die_at(5)  # before its first file has its name
+lake.Lake(Path(sys.argv[1])).add(pickle.loads(Path(sys.argv[2]).read_bytes()))
+"""
 
 
 KILLED = """

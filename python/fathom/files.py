@@ -72,11 +72,12 @@ def files_below(folder: Path) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def replacing(path: Path, folder: bool = False) -> Iterator[Path]:
-    """A name to write to, an empty directory if `folder`. At the end it is moved to `path`, so that a reader sees a
-    whole file or the one before, after a power cut too; after an error it is removed. No other node, process or thread
-    has this name. Errors: OSError, also those that a file system reports only when data reach its disk."""
-    place, lock = guarded_folder(path.parent, f"{ASIDE}{boot_id()}-")
+def replacing(path: Path, folder: bool = False, beside: Path | None = None) -> Iterator[Path]:
+    """A name to write to, an empty directory if `folder`, in a folder next to `path`, or in `beside`, of the same file
+    system. At the end it is moved to `path`, so that a reader sees a whole file or the one before, after a power cut
+    too; after an error it is removed. No other node, process or thread has this name. Errors: OSError, also those that
+    a file system reports only when data reach its disk."""
+    place, lock = guarded_folder(beside or path.parent, f"{ASIDE}{boot_id()}-")
     partial = place / path.name
     try:
         if folder:

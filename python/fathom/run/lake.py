@@ -73,7 +73,8 @@ def is_lake(path: Path) -> bool:
 
 
 def make(path: Path) -> Lake:
-    """The lake in this directory, made if it is empty or not there. Errors: UsageError."""
+    """The lake in this directory, made if it is empty or not there; what killed writers left in it goes. Errors:
+    UsageError."""
     try:
         path.mkdir(parents=True, exist_ok=True)
         others = [one for one in listed(path) if not one.name.startswith(".")]
@@ -83,6 +84,7 @@ def make(path: Path) -> Lake:
                     f"{printable(path)}: is neither a lake nor empty; name a directory of its own"
                 )
             replace_text(path / MARK, json.dumps({"format": FORMAT}) + "\n")
+        remove_abandoned(path)
     except OSError as error:
         raise _failed(path, error) from error
     return Lake(path)
@@ -134,12 +136,15 @@ def moment(ns: int) -> datetime:
     return datetime(1970, 1, 1)
 
 
-def _write(file: Path, rows: pa.Table) -> None:
-    if is_there(file):
-        return
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(file) as partial:
-        pq.write_table(rows, partial, compression="zstd")
+def _write(folder: Path, keys: Sequence[Key], rows: pa.Table) -> Path:
+    """The file of these runs in the folder of a table and day, written in the lake's own: there is one place alone to
+    look for what killed writers left, and other engines meet whole files."""
+    file = folder / _name(keys)
+    if not is_there(file):
+        folder.mkdir(parents=True, exist_ok=True)
+        with replacing(file, beside=folder.parent.parent) as partial:
+            pq.write_table(rows, partial, compression="zstd")
+    return file
 
 
 def _files(folder: Path) -> list[Path]:
@@ -220,7 +225,7 @@ class Lake:
                 for day, of_day in days.items():
                     rows = _table(table, [row for one in of_day for row in one.get(table, ())])
                     if rows.num_rows:
-                        _write(self._folder(table, day) / _name(_keys_of(rows)), rows)
+                        _write(self._folder(table, day), _keys_of(rows), rows)
             for day in days:
                 self._tidy(day)
         except OSError as error:
@@ -232,13 +237,12 @@ class Lake:
         for day in sorted(rows["date"].unique().to_pylist()):
             of_day = rows.filter(pc.equal(rows["date"], day)).drop_columns("date")
             of_day = of_day.select(schemas()[table].names).cast(schemas()[table])
-            _write(self._folder(table, day) / _name(_keys_of(of_day)), of_day)
+            _write(self._folder(table, day), _keys_of(of_day), of_day)
 
     def _tidy(self, day: date) -> None:
-        """What killed writers left goes; many small files become one."""
+        """Many small files become one."""
         for table in schemas():
             folder = self._folder(table, day)
-            remove_abandoned(folder)
             files = _files(folder)
             single = [one for one in files if SINGLE.fullmatch(one.name)]
             together = len(files) - len(single)
@@ -254,7 +258,6 @@ class Lake:
             remove_abandoned(self.path)
             for table in schemas():
                 for folder in listed(self.path / table, "date=*"):
-                    remove_abandoned(folder)
                     gone += _compact(folder, _files(folder))
         except OSError as error:
             raise _failed(self.path, error) from error
@@ -326,8 +329,7 @@ def _compact(folder: Path, files: Sequence[Path]) -> int:
             inputs.append(file)
     if len(inputs) < 2:
         return 0
-    output = folder / _name(sorted(seen))
-    _write(output, pa.concat_tables(parts).combine_chunks())
+    output = _write(folder, sorted(seen), pa.concat_tables(parts).combine_chunks())
     gone = [file for file in inputs if file != output]
     for file in gone:
         file.unlink(missing_ok=True)
