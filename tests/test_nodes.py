@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import threading
 import time
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from forward.wire import crc32c
 from harness import invariants, needs, nodes, paths, readers, tables
 from harness.nodes import contents
 from harness.running import agents
@@ -355,6 +357,25 @@ def test_strangers_keep_no_agent_out(tmp_path: Path) -> None:
     assert process.returncode == 0
     assert 20 <= len(message.splitlines()) < 30 and "\x1b" not in message, message
     assert "of more of this kind nothing is said" in message
+
+
+def test_who_guesses_keys_is_a_stranger(tmp_path: Path) -> None:
+    """Each is told no; the log has some lines of them, not one each."""
+    body = b"\x01FATHOMCO\x01" + b"".join(bytes([len(one)]) + one for one in (b"guess", b"j", b"n"))
+    hello = struct.pack("<I", len(body) - 1) + body + struct.pack("<I", crc32c(body))
+    with collector(tmp_path / "run.fathom", "--listen", "127.0.0.1:0", "--nodes", 1) as (
+        where,
+        process,
+    ):
+        for _ in range(60):
+            (one,) = silent(where, 1)
+            one.sendall(hello)
+            assert b"the key is wrong" in one.makefile("rb").read()
+            one.close()
+        assert " bytes sent to " in write(tmp_path / "part", "--collect", where)
+        _, message = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert 20 <= len(message.splitlines()) < 30, message
 
 
 def test_a_greeting_has_one_time_for_all_its_bytes(tmp_path: Path) -> None:

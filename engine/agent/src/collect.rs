@@ -61,7 +61,7 @@ enum Outcome {
 		node: String,
 		reason: String,
 	},
-	/// It ended before it had said who it is.
+	/// It ended before it had said who it is, or did not know the key.
 	Stranger {
 		peer: String,
 		reason: String,
@@ -193,7 +193,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>, done: &Sender<Outcome>) 
 fn attend(shared: &Shared, stream: TcpStream, number: u64) -> Outcome {
 	let peer = stream.peer_addr().map_or_else(|_| "?".into(), |peer| peer.to_string());
 	let mut connection = Connection { shared, stream, number, node: None };
-	let served = connection.serve();
+	let served = connection.serve(&peer);
 	shared.strangers.leave(number);
 	let node = connection.leave();
 	served.unwrap_or_else(|error| match node {
@@ -214,19 +214,23 @@ struct Connection<'s> {
 }
 
 impl Connection<'_> {
-	fn serve(&mut self) -> Result<Outcome, FrameError> {
+	fn serve(&mut self, peer: &str) -> Result<Outcome, FrameError> {
 		self.stream.set_write_timeout(Some(SILENCE))?;
 		let (key, job, node, joins) = match frame::read(&mut strangers::greeting(&self.stream))? {
 			Message::Hello { key, job, node } => (key, job, node, false),
 			Message::Join { key, job, node } => (key, job, node, true),
 			_ => return Err(FrameError::Magic),
 		};
-		let admitted = self.admit(&key, &job, &node);
+		if !frame::same(&key, &self.shared.settings.key) {
+			let reason = self.refuse(false, "the key is wrong".into())?;
+			return Ok(Outcome::Stranger { peer: peer.into(), reason });
+		}
 		self.shared.strangers.leave(self.number);
+		let admitted = self.admit(&job, &node);
 		let alone = |()| if joins { Ok(()) } else { self.take_over(&node) };
 		if let Err((again, reason)) = admitted.and_then(alone) {
-			frame::write(&mut self.stream, &Message::Refused { again, reason: reason.clone() })?;
-			return Ok(Outcome::Refused { node, reason: format!("refused: {reason}") });
+			let reason = self.refuse(again, reason)?;
+			return Ok(Outcome::Refused { node, reason });
 		}
 		self.stream.set_read_timeout(Some(SILENCE))?;
 		let mut from = BufReader::new(self.stream.try_clone()?);
@@ -261,11 +265,15 @@ impl Connection<'_> {
 		}
 	}
 
-	/// Is this an agent of ours, of this job? Else: may it try again, and why not.
-	fn admit(&self, key: &str, job: &str, node: &str) -> Result<(), (bool, String)> {
-		if !frame::same(key, &self.shared.settings.key) {
-			return Err((false, "the key is wrong".into()));
-		}
+	/// Tells it why, and whether it may try again; what the log says of it.
+	fn refuse(&mut self, again: bool, reason: String) -> Result<String, FrameError> {
+		let said = format!("refused: {reason}");
+		frame::write(&mut self.stream, &Message::Refused { again, reason })?;
+		Ok(said)
+	}
+
+	/// Is it an agent of this job? Else: may it try again, and why not.
+	fn admit(&self, job: &str, node: &str) -> Result<(), (bool, String)> {
 		if !good_name(node) {
 			return Err((false, format!("{node:?} is no name of a node's folder")));
 		}
