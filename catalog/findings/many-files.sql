@@ -13,7 +13,8 @@
 -- seen:   Chang, Jin, Bauer 2016 (ATHENA-C); Carns et al. 2011 (Darshan)
 with alike as (
 	select
-		p.directory, p.place as path, c.process, count(distinct p.path) filter (c.calls > c.errors) as files, list_distinct(list(p.file)) as numbers,
+		p.directory, p.place as path, c.process, list(distinct hash(p.path)) filter (c.calls > c.errors) as names, len(names) as files,
+		list_distinct(list(p.file)) as numbers,
 		sum(c.calls) as n, sum(c.time) / 1e9 as seconds, max(c.longest) / 1e9 as longest
 	from counters as c join places() as p using (file)
 	where c.layer in ('posix', 'stdio') and c.kind in ('open', 'close', 'meta')
@@ -35,7 +36,7 @@ small as (
 -- Several groups of names of one directory are one mistake.
 process as (
 	select
-		a.directory, a.process, list(a.path) as paths, flatten(list(a.numbers)) as numbers, sum(a.files) as files, sum(a.n) as n,
+		a.directory, a.process, list(a.path) as paths, flatten(list(a.numbers)) as numbers, flatten(list(a.names)) as names, sum(a.n) as n,
 		sum(a.seconds) as seconds, sum(s.lost) as apart, sum(s.n) as accesses,
 		sum((a.seconds - a.longest) * (1 - 1 / a.files) + coalesce(s.lost, 0)) as lost
 	from alike as a left join small as s using (path, process)
@@ -51,7 +52,7 @@ select
 	list_distinct(flatten(list(paths))) as places,
 	if(len(places) = 1, places[1], directory) as path,
 	list_distinct(flatten(list(numbers))) as cell_files,
-	max(files)::bigint as files,
+	len(list_distinct(flatten(list(names))))::bigint as files,
 	sum(n)::hugeint as calls_made,
 	if(count(*) = 1, 'one process', format('{} processes', count(*))) as who,
 	max(seconds) as names,

@@ -94,6 +94,33 @@ def test_groups_of_names_in_one_directory_are_one_finding(tmp_path: Path) -> Non
     assert sorted(row["cell_files"]) == list(range(40))
 
 
+def test_files_of_several_processes_are_counted_once_each(tmp_path: Path) -> None:
+    """Two ranks with 500 files each, of which 20 they share; a directory that both list is no file."""
+    opened = {"layer": "posix", "op": "open", "kind": "open", "calls": 1, "time": 10**6}
+    of_rank = {0: range(500), 1: range(480, 980)}
+    run = write_run(
+        tmp_path / "r",
+        runs=[{"duration": 10**9, "counted": 1002, "ranks": 2}],
+        processes=[{"process": rank, "rank": rank} for rank in of_rank],
+        files=[{"file": n, "path": f"/d/x{n}", "kind": "regular"} for n in range(980)]
+        + [{"file": 980, "path": "/d/x980", "kind": "directory"}],
+        counters=[
+            opened | {"file": n, "process": rank, "longest": 10**6}
+            for rank, numbers in of_rank.items()
+            for n in (*numbers, 980)
+        ],
+    )
+    found = findings.find(
+        fathom.open(run), [catalog_path("findings", "many-files.sql")]
+    ).conclusions
+    (one,) = found
+    assert (one.values["files"], one.values["calls_made"]) == (980, 1000)
+    assert 980 not in one.values["cell_files"]
+    assert "dataset" not in sentence(
+        one.rule.fix, one.values
+    )  # no HDF5 in a program of plain files
+
+
 def test_what_is_said_of_several_bursts_is_of_the_largest(tmp_path: Path) -> None:
     """Two ranks open at once twice, in the second burst twice as often; alone an open takes a ms."""
     ms = 1_000_000
