@@ -91,6 +91,18 @@ def test_the_guilty_is_found_and_the_innocent_is_not(path: Path, tmp_path: Path)
     assert not wrong, f"found of the innocent program:\n{listed(innocent)}"
 
 
+def test_who_asks_for_collective_transfers_is_not_told_to(tmp_path: Path) -> None:
+    """HDF5 broke them up, and says why: the small accesses below are no second mistake."""
+    pair = mistakes.load(mistakes.FOLDER / "collective-broken.toml")
+    needs.require([*pair.needs, *needs.of_mpi(pair.mpi)])
+    found, _ = concluded(pair, pair.guilty, tmp_path, findings.catalog())
+    assert "collective-broken" in {one.rule.name for one in found.conclusions}
+    for one in found.conclusions:
+        assert "H5Pset_dxpl_mpio collective" not in sentence(one.rule.fix, one.values), listed(
+            found
+        )
+
+
 #: Findings of what no machine of ours has (stripes of Lustre): of logs, in test_wild.py and test_import_darshan_*.
 OF_LOGS = {"few-stripes"}
 

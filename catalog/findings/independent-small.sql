@@ -1,7 +1,7 @@
 -- title:  Small independent accesses of ranks to one file
 -- layer:  mpiio
 -- limit:  several ranks read or write one file by independent calls of MPI-IO. They have 256 KiB on average at most, and a rank makes 256
---   and more, so they could be fewer and larger
+--   and more, so they could be fewer and larger. Where HDF5 says that it broke up collective transfers, that is said instead
 -- says:   {path}: {n:count} independent {what}s of {size:size} on average by {ranks:count} ranks took the slowest {seconds:seconds}, of which {store:seconds}
 --   at the storage; the store needs about {after:seconds} for as many bytes
 -- lost:   these calls of the slowest rank, less what all their bytes take at the rate of the file's servers. Its own bytes take at least
@@ -29,6 +29,9 @@ example as (
 	where layer = 'mpiio' and collective is null and direction(kind, op) is not null and file in (select file from slowest)
 	group by all
 ),
+broken as (
+	select c.file from calls as c join args as a on a.call = c.id where a.name = 'no_collective' and a.value > 0
+),
 priced as (
 	select
 		f.*, s.cells, coalesce(s.store, 0) as store, t.stripes, p.place as path,
@@ -37,6 +40,7 @@ priced as (
 		greatest(most * e.per_byte_high, bytes * e.served_high / coalesce(t.stripes, 1)) as most_after
 	from small_independent() as f join slowest as s using (file, what) join places() as p using (file)
 		join account_references() as e on e.file = f.file and e.kind = f.what left join file_layouts() as t on t.file = f.file
+	where f.file not in (select file from broken)
 )
 select
 	path,
