@@ -8,11 +8,13 @@ import pty
 import shutil
 import signal
 import stat
+import struct
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from forward.wire import crc32c
 from harness import needs, paths
 from harness.poor import FULL, USER
 
@@ -66,6 +68,21 @@ def stream(place: Path) -> Path:
     return max(place.glob("run.fathom/streams/*/*.fts"), key=lambda path: path.stat().st_size)
 
 
+def renumbered(place: Path, first: int) -> None:
+    """The first call of the last chunk has this number, and the checksum fits; `fathom pack` reads it."""
+    content = bytearray(stream(place).read_bytes())
+    begin = content.rindex(b"FATHOMCK")
+    (header,) = struct.unpack_from("<H", content, begin + 10)
+    (rows,) = struct.unpack_from("<I", content, begin + 128)
+    struct.pack_into("<Q", content, begin + 48, first)
+    struct.pack_into("<I", content, begin + 132, 0)
+    checksum = crc32c(bytes(content[begin : begin + header + rows]))
+    struct.pack_into("<I", content, begin + 132, checksum)
+    stream(place).write_bytes(content)
+    shutil.rmtree(place / "run.fathom" / "tables")
+    assert fathom("pack", "run", cwd=place).returncode == 0
+
+
 def damaged(place: Path) -> None:
     """One byte in the midst of what was recorded is another, and tables were made of the rest."""
     content = bytearray(stream(place).read_bytes())
@@ -96,6 +113,14 @@ def test_each_answer_of_a_damaged_run_says_so(place: Path, words: tuple[str, ...
     damaged(place)
     said = fathom(*words, cwd=place).stderr
     assert "fathom: run: damage: " in said and "answers are of the rest" in said, said
+
+
+def test_calls_beyond_all_numbers_are_damage(place: Path) -> None:
+    """Of that chunk alone: the run's other ones are read."""
+    renumbered(place, 1 << 40)
+    asked = fathom("query", "run", "--sql", "select count(*) > 0 as some from files", cwd=place)
+    assert asked.returncode == 0 and "True" in asked.stdout
+    assert "the number of a call is too large" in fathom("show", "run", "--all", cwd=place).stdout
 
 
 def test_one_in_a_file_says_so_too(place: Path) -> None:

@@ -176,7 +176,6 @@ fn each_batch(
 			inside: Inside::default(),
 			pending: Pending::default(),
 			roots_done: 0,
-			largest_seq: 0,
 		};
 		let mut clock = line.reader();
 		out.calls.begin_stream(rows.facts);

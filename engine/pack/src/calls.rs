@@ -144,7 +144,6 @@ pub struct StreamRows<'r> {
 	pub inside: Inside,
 	pub pending: Pending,
 	pub roots_done: usize,
-	pub largest_seq: u64,
 }
 
 /// What belongs to an outermost call that has not ended yet.
@@ -219,7 +218,6 @@ impl Visitor for Writing<'_, '_, '_> {
 			&self.rows.facts,
 			&mut self.out.file_accesses,
 		);
-		self.rows.largest_seq = self.rows.largest_seq.max(row.seq);
 		if row.depth > 0 {
 			self.rows.pending.push(call);
 		} else if self.rows.pending.calls.is_empty() && self.rows.interrupted.is_empty() {

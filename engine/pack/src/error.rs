@@ -15,8 +15,6 @@ pub enum PackError {
 	Arrow { path: PathBuf, source: arrow_schema::ArrowError },
 	#[error("{0} streams: more than the 16,777,216 that one run can number")]
 	TooManyStreams(u64),
-	#[error("stream {stream:016x}: call {seq} is beyond the 2^40 that one stream can number")]
-	TooManyCalls { stream: u64, seq: u64 },
 	#[error("{path}: {reason}", path = .path.display())]
 	Data { path: PathBuf, reason: String },
 	/// What was given to others was not done.

@@ -34,7 +34,6 @@ use crate::walk::Walker;
 
 /// Rows of one part: few enough that a reader can take them in parallel, enough that there are few files.
 pub const PART_ROWS: u64 = 4 << 20;
-const MAX_SEQ: u64 = 1 << 40;
 
 /// What all parts need to know of the run.
 pub struct Writer<'r> {
@@ -222,10 +221,6 @@ impl<'r> Writer<'r> {
 					writing.finish();
 				}
 				failed.map_or(Ok(()), Err)?;
-				if rows.largest_seq >= MAX_SEQ {
-					let stream = streams[local].id;
-					return Err(PackError::TooManyCalls { stream, seq: rows.largest_seq });
-				}
 			}
 		}
 		Ok(())
@@ -306,7 +301,6 @@ pub fn stream_rows<'p>(
 		inside: Inside::default(),
 		pending: Pending::default(),
 		roots_done: 0,
-		largest_seq: 0,
 	}
 }
 

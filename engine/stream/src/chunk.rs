@@ -3,10 +3,10 @@
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
-use crate::NO_SEQ;
 use crate::bytes::{u16_at, u32_at, u64_at};
 use crate::error::Reason;
 use crate::format::chunk_flag;
+use crate::{MOST_CALLS, NO_SEQ};
 
 pub(crate) const MAGIC: &[u8; 8] = b"FATHOMCK";
 /// Bytes of the header that this version knows.
@@ -153,6 +153,9 @@ impl Header {
 		}
 		if header.committed > MAX_ROWS {
 			return Err(Reason::TooLong(header.committed));
+		}
+		if header.next_seq > MOST_CALLS - u64::from(2 * MAX_ROWS) {
+			return Err(Reason::TooLarge("the number of a call")); // its rows' would be
 		}
 		Ok(header)
 	}

@@ -66,6 +66,8 @@ pub use seal::ChunkWriter;
 pub const MAX_DEPTH: usize = 63;
 /// Most recorded numbers of a call.
 pub const MAX_FIELDS: usize = 8;
+/// Calls that one stream can number: ids in the tables have so many bits for it.
+pub const MOST_CALLS: u64 = 1 << 40;
 /// In a header: no call was interrupted; in `Object::created_by`: none.
 pub const NO_SEQ: u64 = u64::MAX;
 /// The value of a field `offset` that nobody knows.

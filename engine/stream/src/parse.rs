@@ -7,7 +7,7 @@ use crate::record::{
 	BINS, Counter, CounterData, FileData, Group, Heat, HeatBin, Object, OpenCall, Order,
 	PatternCounts, Repeated, SIZES_KNOWN, Samples, Selection, SomeCounts,
 };
-use crate::{MAX_DEPTH, NO_SEQ};
+use crate::{MAX_DEPTH, MOST_CALLS, NO_SEQ};
 
 pub(crate) fn object<'a>(from: &mut Cursor<'a>) -> Result<Object<'a>, Reason> {
 	let (object, class) = (from.number("object")?, from.number("class")?);
@@ -182,6 +182,10 @@ pub(crate) fn heat(from: &mut Cursor<'_>) -> Result<Heat, Reason> {
 	Ok(Heat { op, shift, first, bins })
 }
 
+pub(crate) fn call_number(seq: u64) -> Result<u64, Reason> {
+	if seq < MOST_CALLS { Ok(seq) } else { Err(Reason::TooLarge("the number of a call")) }
+}
+
 pub(crate) fn open(from: &mut Cursor<'_>) -> Result<Vec<OpenCall>, Reason> {
 	let count = from.count("open calls")?;
 	if count > MAX_DEPTH + 1 {
@@ -190,7 +194,7 @@ pub(crate) fn open(from: &mut Cursor<'_>) -> Result<Vec<OpenCall>, Reason> {
 	(0..count)
 		.map(|_| {
 			Ok(OpenCall {
-				seq: from.varint()?,
+				seq: call_number(from.varint()?)?,
 				op: from.number("op")?,
 				object: from.number("object")?,
 				began: from.varint()?,

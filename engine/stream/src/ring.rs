@@ -8,7 +8,7 @@ use crate::plain::Tally;
 use crate::record::{
 	BINS, Counter, CounterData, FileData, Heat, HeatBin, OpenCall, Order, PatternCounts,
 };
-use crate::{MAX_DEPTH, NO_SEQ, Skip};
+use crate::{MAX_DEPTH, MOST_CALLS, Skip};
 
 /// Thread pages, and the header.
 pub const PAGE: usize = 4096;
@@ -160,7 +160,7 @@ pub fn thread_page(page: &[u8]) -> ThreadPage {
 			offset: u64_at(page, at + 40) as i64,
 			site: u32_at(page, at + 48),
 		})
-		.take_while(|call| call.seq != NO_SEQ)
+		.take_while(|call| call.seq < MOST_CALLS)
 		.collect();
 	ThreadPage { stream: u64_at(page, 8), tid: u32_at(page, 16), open }
 }

@@ -367,6 +367,7 @@ impl<'a> Rows<'_, 'a> {
 				if row.depth as usize > MAX_DEPTH {
 					return Err(Reason::TooLarge("depth"));
 				}
+				crate::parse::call_number(row.seq)?;
 				let parent = self.leave_open(row);
 				return Ok(Step::Unfinished(*row, parent));
 			}
