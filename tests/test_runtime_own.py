@@ -73,6 +73,26 @@ def test_what_copies_the_modules_of_an_interpreter_has_read_them(tmp_path: Path)
     assert regular(run) == {str(file) for file in package.iterdir()} | {str(tmp_path / "made.tar")}
 
 
+@pytest.mark.parametrize("named", ["on its command line", "as where it works"])
+def test_what_copies_files_of_the_system_has_read_them(tmp_path: Path, named: str) -> None:
+    folder, made = Path("/usr/include/linux"), tmp_path / "made.tar"
+    here = named == "as where it works"
+    move = ["env", "-C", folder] if here else []
+    run = recorded(tmp_path, *move, "tar", "-cPf", made, "." if here else folder)
+    headers = {str(file) for file in folder.rglob("*.h") if not file.is_symlink()}
+    assert len(headers) > 20 and headers <= regular(run)
+
+
+def test_who_reads_a_disk_does_so_himself(tmp_path: Path) -> None:
+    disks = (one for one in Path("/dev").iterdir() if one.is_block_device())
+    disk = next((one for one in disks if os.access(one, os.R_OK)), None)
+    if not disk:
+        pytest.skip("no disk may be read here")
+    run = recorded(tmp_path, "dd", f"if={disk}", "of=a", "bs=4096", "count=1")
+    files = fathom.open(run).sql("select path from files where kind = 'block'")
+    assert files["path"].to_pylist() == [str(disk)]
+
+
 @pytest.mark.parametrize("mpi", ["mpich", "ompio"])
 def test_an_mpi_program_has_the_files_it_wrote(tmp_path: Path, mpi: str) -> None:
     needs.require(needs.of_mpi(mpi))

@@ -1,10 +1,11 @@
 //! Which of a run is a run-time's, by `catalog/runtime-files.toml`.
 
 use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::define::last_name;
+use crate::define::{Identity, last_name};
 use crate::error::PackError;
 use crate::files::FileRow;
 use crate::merged::Merged;
@@ -52,6 +53,9 @@ struct Rule {
 	/// Programs, libraries and layers that have such files: where a run is of none of them, what copies the files is looked at.
 	#[serde(default)]
 	of: Vec<String>,
+	/// What a process has on its command line, or where it works, is the program's.
+	#[serde(default)]
+	unless_named: bool,
 }
 
 impl Catalog {
@@ -63,12 +67,12 @@ impl Catalog {
 	}
 
 	/// The rules of a run whose processes are of these programs, libraries and layers; none: it is not known of which.
-	fn files_of(&self, names: Option<&BTreeSet<String>>) -> Files<'_> {
+	fn files_of(&self, names: Option<&BTreeSet<String>>, named: BTreeSet<String>) -> Files<'_> {
 		let is_there = |rule: &&Rule| {
 			let has = |names: &BTreeSet<String>| names.iter().any(|name| rule.is_of(name));
 			rule.of.is_empty() || names.is_none_or(has)
 		};
-		Files(self.files.iter().filter(is_there).collect())
+		Files { rules: self.files.iter().filter(is_there).collect(), named }
 	}
 
 	/// Patterns of the libraries whose descriptors are no program's here.
@@ -86,12 +90,47 @@ impl Catalog {
 }
 
 /// Rules of a run.
-struct Files<'c>(Vec<&'c Rule>);
+struct Files<'c> {
+	rules: Vec<&'c Rule>,
+	/// What processes have on their command lines, and where they work.
+	named: BTreeSet<String>,
+}
 
 impl Files<'_> {
 	fn has(&self, path: &str) -> bool {
-		self.0.iter().any(|rule| rule.holds(path))
+		self.rules
+			.iter()
+			.any(|rule| rule.holds(path) && !(rule.unless_named && self.names(rule, path)))
 	}
+
+	/// Is it, or a folder around it that this rule holds, named?
+	fn names(&self, rule: &Rule, path: &str) -> bool {
+		let around = Path::new(path).ancestors().filter_map(Path::to_str);
+		around.take_while(|one| rule.holds(one)).any(|one| self.named.contains(one))
+	}
+}
+
+/// Where a process works, and what words of its command name: paths, also behind a `=`, but no options.
+fn named_by(who: &Identity) -> impl Iterator<Item = String> {
+	let base = Path::new(who.cwd.as_deref().unwrap_or("/"));
+	let words = who.command.iter().skip(1).filter(|word| !word.starts_with('-'));
+	let values = words.map(|word| word.split_once('=').map_or(word.as_str(), |(_, value)| value));
+	let paths = values.map(move |value| base.join(value));
+	paths.chain([base.to_owned()]).map(|path| without_dots(&path))
+}
+
+fn without_dots(path: &Path) -> String {
+	let mut kept = PathBuf::new();
+	for part in path.components() {
+		match part {
+			Component::ParentDir => {
+				kept.pop();
+			}
+			Component::CurDir => {}
+			_ => kept.push(part),
+		}
+	}
+	kept.to_string_lossy().into_owned()
 }
 
 /// Of the executables of a run's processes, the modules that called, and the layers; none: one of them has no executable that is known.
@@ -157,21 +196,26 @@ pub fn of(merged: &Merged) -> Result<Runtime, PackError> {
 	let most = merged.processes.last().map_or(0, |row| row.process as usize + 1);
 	let mut processes = vec![false; most];
 	let mut others = false;
+	let mut named = BTreeSet::new();
 	for row in &merged.processes {
 		let who = merged.images[row.image].identity(row.key.1);
 		let starts =
 			who.rank.is_none() && who.exe.as_deref().is_some_and(|exe| catalog.has_launcher(exe));
 		processes[row.process as usize] = starts;
 		others |= !starts;
+		if !starts {
+			named.extend(named_by(&who));
+		}
 	}
 	if !others {
 		processes.clear();
 	}
 	let names = names(merged);
-	let files = catalog.files_of(names.as_ref());
+	let files = catalog.files_of(names.as_ref(), named);
 	let messages = messages(merged, &catalog.messengers(names.as_ref()));
 	let is_runtime = |(file, row): (u32, &FileRow)| {
-		messages.contains(&file) || row.paths.last().is_some_and(|path| files.has(path))
+		let is_disk = row.kind() == "block"; // whoever reads it does not look for his libraries
+		messages.contains(&file) || !is_disk && row.paths.last().is_some_and(|path| files.has(path))
 	};
 	Ok(Runtime {
 		files: (0..).zip(&merged.files.rows).map(is_runtime).collect(),
@@ -185,7 +229,7 @@ mod tests {
 	use super::*;
 
 	fn is_runtime(path: &str) -> bool {
-		Catalog::read().is_ok_and(|catalog| catalog.files_of(None).has(path))
+		Catalog::read().is_ok_and(|catalog| catalog.files_of(None, BTreeSet::new()).has(path))
 	}
 
 	#[test]
@@ -197,7 +241,8 @@ mod tests {
 			("libpython3.12.so.1.0", true),
 			("libmpi.so", false),
 		] {
-			let files = catalog.files_of(Some(&BTreeSet::from([program.to_owned()])));
+			let files =
+				catalog.files_of(Some(&BTreeSet::from([program.to_owned()])), BTreeSet::new());
 			assert_eq!(files.has("/venv/lib/site-packages/numpy/x.py"), module, "{program}");
 			assert!(files.has("/opt/lib/libfftw3.so.3"), "{program}");
 			assert!(files.has("/usr/lib/locale/C.utf8/LC_CTYPE"), "{program}");
@@ -230,7 +275,7 @@ mod tests {
 			("tar", "/scratch/.out.shfp.500495048.28781", false),
 			("mpiio", "/scratch/out", false),
 		] {
-			let files = catalog.files_of(Some(&BTreeSet::from([of.to_owned()])));
+			let files = catalog.files_of(Some(&BTreeSet::from([of.to_owned()])), BTreeSet::new());
 			assert_eq!(files.has(path), expected, "{of} {path}");
 		}
 	}
@@ -257,6 +302,31 @@ mod tests {
 			"a.solution",
 		];
 		assert_eq!(programs.into_iter().filter(|path| is_runtime(path)).count(), 0);
+	}
+
+	#[test]
+	fn what_a_command_names_and_where_it_works_is_the_programs() {
+		let catalog = Catalog::read().unwrap_or_else(|error| unreachable!("{error}"));
+		let who = |cwd: &str, command: &str| Identity {
+			cwd: Some(cwd.to_owned()),
+			command: command.split(' ').map(str::to_owned).collect(),
+			..Identity::default()
+		};
+		for (cwd, command, path, expected) in [
+			("/home/me", "tar -cf u.tar /usr/include/", "/usr/include/stdio.h", false),
+			("/usr", "grep -r x ./include", "/usr/include/stdio.h", false),
+			("/usr/lib", "du ../share", "/usr/share/doc/x", false),
+			("/usr/src/app", "node serve.js", "/usr/src/app/data/x", false),
+			("/home/me", "dd if=/etc/services of=x", "/etc/services", false),
+			("/home/me", "cc -I/usr/include --sysroot=/usr x.c", "/usr/include/stdio.h", true),
+			("/", "/usr/bin/x", "/usr/bin/x", true),
+			("/home/me", "tar -cf u.tar /usr/include", "/usr/includes", true),
+			("/home/me", "cat /proc/self/io", "/proc/self/io", true),
+			("/usr/src/app", "x", "/usr/src/app/libx.so", true),
+		] {
+			let files = catalog.files_of(None, named_by(&who(cwd, command)).collect());
+			assert_eq!(files.has(path), expected, "{cwd} {command} {path}");
+		}
 	}
 
 	#[test]
