@@ -4,10 +4,11 @@
 --   on as they are; its buffer gathers a page
 -- says:   {path}: {size:size} by {who} through C streams, {each:size} a call: {seconds:seconds} of the slowest{beside}, in large accesses {other:seconds}
 -- lost:   what the slowest thread's buffer took, and its small calls without formatting. Less the same bytes in pieces of which a tenth is latency,
---   at most 16 MiB
+--   at most 16 MiB, and one for each file at least
 -- sure:   0.8
--- fix:    {what} large pieces with {what}() itself. Or give the stream a larger buffer before its first call:
---   setvbuf(stream, malloc({buffer}), _IOFBF, {buffer}). With NULL in place of malloc glibc keeps its own size
+-- fix:    large pieces past the stream[python: , by file.write(array) of a whole array: numpy's tofile and fromfile are streams][c|cpp|fortran: ,
+--   by {what}() itself. Or give the stream a larger buffer before its first call: setvbuf(stream, malloc({buffer}), _IOFBF, {buffer}).
+--   With NULL in place of malloc glibc keeps its own size]
 -- needs:  counters
 -- causes: library, requests, contention, unexplained, transfer
 -- when:   (select coalesce(sum(bytes), 0) from counters where layer = 'stdio' and kind in ('read', 'write')) >= 1048576
@@ -28,7 +29,7 @@ worst as (
 thread as (
 	select
 		p.place as path, a.kind as what, a.process, a.stream, sum(a.n) as n, sum(a.bytes) as bytes, sum(a.seconds) as seconds,
-		sum(a.formatted) as formatted, max(large_piece(s.half)) as piece, max(s.latency) as latency, max(s.per_byte) as per_byte,
+		count(distinct a.file) as files, sum(a.formatted) as formatted, max(large_piece(s.half)) as piece, max(s.latency) as latency, max(s.per_byte) as per_byte,
 		flatten(list(w.worst)) as worst
 	from gathered as a join places() as p using (file) join store_costs() as s using (file, kind)
 		left join worst as w on w.file = a.file and w.kind = a.kind and w.process = a.process and w.stream is not distinct from a.stream
@@ -37,7 +38,7 @@ thread as (
 ),
 -- Also where nothing is lost the time is what it took.
 costed as (
-	select *, least(seconds, bytes * per_byte + latency * ceil(bytes / piece)) as other from thread
+	select *, least(seconds, bytes * per_byte + latency * greatest(files, ceil(bytes / piece))) as other from thread
 )
 select
 	path,

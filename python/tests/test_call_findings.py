@@ -121,6 +121,33 @@ def test_files_of_several_processes_are_counted_once_each(tmp_path: Path) -> Non
     )  # no HDF5 in a program of plain files
 
 
+@pytest.mark.parametrize("files", [1, 400])
+def test_a_file_takes_one_access_however_large(tmp_path: Path, files: int) -> None:
+    """3 MiB through C streams, 8,000 bytes a ms: to one file that is 400 times too often, to 400 files it is not."""
+    write = {"layer": "stdio", "op": "fwrite", "kind": "write", "bytes": 8000, "size": 8000}
+    calls = [
+        write | {"id": n, "file": n % files, "start": n * 10**7, "duration": 10**6, "state": "done"}
+        | {"file_offset": n // files * 8000}
+        for n in range(400)
+    ]  # fmt: skip
+    # What the store takes: 1 ms, and 1 ms a MiB.
+    other = write | {"layer": "posix", "op": "write", "file": files, "state": "done"}
+    for n, size in enumerate([4096, 1 << 20] * 10, start=400):
+        calls.append(
+            other | {"id": n, "start": n * 10**7, "duration": 10**6 + size, "bytes": size, "size": size}
+        )  # fmt: skip
+    run = write_run(
+        tmp_path / "r",
+        runs=[{"duration": 5 * 10**9, "events": 400}],
+        processes=[{"process": 0}],
+        files=[{"file": n, "path": f"/d/x{n}", "kind": "regular"} for n in range(files + 1)],
+        calls=calls,
+        counters=counters_of(calls),
+    )
+    found = ask(findings.Questions(fathom.open(run)), "stdio-bulk")
+    assert [row["lost"] > 0.3 for row in found] == [True] * (files == 1)
+
+
 def test_what_is_said_of_several_bursts_is_of_the_largest(tmp_path: Path) -> None:
     """Two ranks open at once twice, in the second burst twice as often; alone an open takes a ms."""
     ms = 1_000_000

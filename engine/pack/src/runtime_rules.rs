@@ -299,6 +299,7 @@ mod tests {
 			"/process/data",
 			"/home/me/python/x",
 			"/data/etc/x",
+			"/run/media/me/disk/x",
 			"a.solution",
 		];
 		assert_eq!(programs.into_iter().filter(|path| is_runtime(path)).count(), 0);
