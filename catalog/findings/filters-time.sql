@@ -43,7 +43,7 @@ process as (
 site as (
 	select p.place as path, max_by(c.id, c.duration, 2) as calls, sum(c.duration) as time
 	from calls as c join places() as p using (file)
-	where c.layer = 'hdf5' and c.topmost and c.kind in ('read', 'write') and c.file in (select file from filtered)
+	where c.layer = 'hdf5' and c.topmost and c.kind in ('read', 'write', 'sync', 'close') and c.file in (select file from filtered)
 	group by p.place, c.op, c.site
 ),
 example as (select path, flatten(max_by(calls, time, 4)) as calls from site group by path)
