@@ -6,9 +6,9 @@
 -- lost:   what the slowest thread's buffer took, and its small calls without formatting. Less the same bytes in pieces of which a tenth is latency,
 --   at most 16 MiB, and one for each file at least
 -- sure:   0.8
--- fix:    large pieces past the stream[python: , by file.write(array) of a whole array: numpy's tofile and fromfile are streams][c|cpp|fortran: ,
---   by {what}() itself. Or give the stream a larger buffer before its first call: setvbuf(stream, malloc({buffer}), _IOFBF, {buffer}).
---   With NULL in place of malloc glibc keeps its own size]
+-- fix:    large pieces past the stream[python: , by file.write(array), not by numpy's tofile and fromfile][c|cpp|fortran: , by {what}() itself.
+--   Or give the stream a larger buffer before its first call: setvbuf(stream, malloc({buffer}), _IOFBF, {buffer}). With NULL in place of
+--   malloc glibc keeps its own size]
 -- needs:  counters
 -- causes: library, requests, contention, unexplained, transfer
 -- when:   (select coalesce(sum(bytes), 0) from counters where layer = 'stdio' and kind in ('read', 'write')) >= 1048576
