@@ -7,7 +7,8 @@ from typing import Any
 
 import fathom
 import pytest
-from fathom.analysis.account import Account, Bar, Share, bar
+from fathom.analysis.account import Account, bar
+from fathom.analysis.causes import Bar, Share
 from fathom.analysis.findings import Questions, catalog, read
 from fathom.pages.account import paint
 from fathom.run.store import Run

@@ -11,7 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from fathom.analysis.account import CAUSES, Account, Bar, bar, prepare
+from fathom.analysis.account import Account, bar, prepare
+from fathom.analysis.causes import CAUSES, Bar
 from fathom.analysis.advice import (
     Program,
     advice,

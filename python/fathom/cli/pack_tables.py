@@ -1,16 +1,17 @@
 """What `fathom pack` does with a run's tables."""
 
+import contextlib
 import sys
 import time
 from pathlib import Path
 
-import fathom
 from fathom.cache.statements import CachedStatements
-from fathom.errors import DamagedRun
-from fathom.pages import page
+from fathom.errors import DamagedRun, FathomError
+from fathom.pages import page, screen_content
 from fathom.run import cluster, onefile, packing
+from fathom.run.directory import is_settled
 from fathom.run.engine import engine
-from fathom.run.store import Run, streams_lost
+from fathom.run.store import Run, open_run, streams_lost
 from fathom.webapi.tiles import build as tiles
 
 #: Calls from which on the page takes so long that it is worked out beforehand.
@@ -33,17 +34,21 @@ def pack(directory: Path, force: bool, anew: bool, where: str | None) -> None:
         with cluster.workers(where) as workers:
             packing.pack(directory, words, workers)
             tiles.ensure(directory / "tables", workers=workers)
-    ask_page(fathom.open(directory))
+    ask_page(open_run(directory))
 
 
 def write_one_file(directory: Path, file: Path) -> None:
     """The run as one file."""
-    onefile.write(fathom.open(directory).path, file)
+    onefile.write(open_run(directory).path, file)
 
 
 def ask_page(packed: Run) -> None:
-    """What the page of a large run says takes long, so it is worked out here and kept."""
+    """Worked out here and kept: what the first screen says; of a large run, whose findings take long, what the page
+    says."""
     if packed.sql("select events from runs")["events"][0].as_py() < LARGE:
+        if is_settled(packed.path):
+            with contextlib.suppress(FathomError):  # who looks is told
+                screen_content.keep(packed)
         return
     began = time.monotonic()
     statements = CachedStatements(packed, packed.path)

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from fathom.analysis import Source
 from fathom.analysis import findings as conclusions
-from fathom.analysis.account import Bar
+from fathom.analysis.causes import Bar
 from fathom.analysis.findings import Findings
 from fathom.analysis.part import HEAT_OF_ALL, in_part, is_all_own
 from fathom.analysis.when import Line
