@@ -1,4 +1,4 @@
-"""The causes that a run's account tells apart, and its seconds by them. Without DuckDB: a stored screen has them too."""
+"""The causes that a run's account tells apart, and its seconds by them; without DuckDB, as a kept screen has them."""
 
 from __future__ import annotations
 

@@ -12,7 +12,6 @@ from typing import Any
 import pyarrow as pa
 
 from fathom.analysis.account import Account, bar, prepare
-from fathom.analysis.causes import CAUSES, Bar
 from fathom.analysis.advice import (
     Program,
     advice,
@@ -21,6 +20,7 @@ from fathom.analysis.advice import (
     is_condition,
     lowest_versions,
 )
+from fathom.analysis.causes import CAUSES, Bar
 from fathom.analysis.sentence import columns
 from fathom.catalog import layers
 from fathom.catalog.languages import is_nameless

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from fathom.analysis import Source
 from fathom.analysis.own import LINES, PARTS, SECOND, heat, own, run_seconds
@@ -34,7 +33,8 @@ def when(source: Source) -> When:
     """In which parts of the run there is I/O, and what pattern that makes."""
     run = run_seconds(source)
     table = own(source)
-    first, last = pc.min(table["first_start"]).as_py(), pc.max(table["last_stop"]).as_py()
+    first = min(_known(table["first_start"]), default=None)
+    last = max(_known(table["last_stop"]), default=None)
     first, last = (None if at is None else at / SECOND for at in (first, last))
     origin, rows = heat(source)
     width = _width(run)
@@ -77,13 +77,14 @@ def _width(run: float) -> int:
 def _spent(rows: pa.Table, who: str) -> list[list[float]]:
     """ns by line and part; the last line is that of processes that are no ranks."""
     spent = [[0.0] * PARTS for _ in range(LINES + 1)]
-    rows = rows.filter(pc.is_valid(rows["bin"]))
-    line = pc.fill_null(rows["line"], LINES)
-    for at, part, time in zip(
-        *(one.to_pylist() for one in (line, rows["bin"], rows[who])), strict=True
-    ):
-        spent[at][part] = time
+    for row in rows.select(["line", "bin", who]).to_pylist():
+        if row["bin"] is not None:
+            spent[LINES if row["line"] is None else row["line"]][row["bin"]] = row[who]
     return spent
+
+
+def _known(column: pa.ChunkedArray) -> list[int]:
+    return [one for one in column.to_pylist() if one is not None]
 
 
 @dataclass(frozen=True)

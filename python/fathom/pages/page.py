@@ -111,7 +111,7 @@ def _blocks(page: Page, top: int) -> Iterator[Callable[[], None]]:
     """From top to bottom: what a block says is asked when its turn comes, and printed by calling it."""
     lesser = in_part(page.source, page.manifest)
     yield partial(_print_facts, *facts.of(page), facts.libraries(page), lesser)
-    if page.table("layers").num_rows == 0:
+    if page.is_empty:
         yield partial(_print_nothing, *facts.nothing(page))
     else:
         if page.findings:

@@ -29,7 +29,7 @@ def keep(run: Run) -> Content:
 def of(asked: Page) -> Content:
     """All of it. Where no call was recorded nothing more is asked."""
     title, line = facts.of(asked)
-    nothing = asked.table("layers").num_rows == 0
+    nothing = asked.is_empty
     found = None if nothing else asked.findings
     missing, summed_up = _missing(asked)
     return Content(
@@ -98,5 +98,5 @@ def _missing(asked: Page) -> tuple[list[str], str]:
 
 
 def _more(asked: Page) -> str:
-    is_of_several = asked.table("layers").num_rows and asked.answers.time.busiest_program
+    is_of_several = not asked.is_empty and asked.answers.time.busiest_program
     return f"--all, --findings, {'--by program, --by line' if is_of_several else '--by line'}"
