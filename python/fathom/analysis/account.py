@@ -10,7 +10,7 @@ page faults on mapped files, cause `faults`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -131,8 +131,11 @@ class Account:
             self._places[path] = self.run.sql(text, path=path)["file"].to_pylist() if path else []
         return self._places[path]
 
-    def won(self, causes: frozenset[str], row: dict[str, Any], lost: float) -> float:
-        """Seconds of run time won where whoever has the most of such cells, process or chain, does not spend `lost`.
+    def won(
+        self, causes: frozenset[str], row: dict[str, Any], losses: Sequence[float]
+    ) -> list[float]:
+        """Seconds of run time won where whoever has the most of such cells, process or chain, does not spend a loss: of
+        each of these losses.
 
         They are never more than is in them.
         """
@@ -141,13 +144,20 @@ class Account:
             f"""with each as (
                 select sum(time) / 1e9 as io, coalesce(sum(time) filter ({condition}), 0) / 1e9 as cells
                 from account_left join chains() using (process) group by chain
-            ), part as (select least(1, $lost / nullif(max(cells), 0)) as part from each)
+            ), part as (
+                select number,
+                    least(1, list_extract($losses, number) / nullif((select max(cells) from each), 0)) as part
+                from range(1, 1 + len($losses)) as loss(number)
+            )
             select max(io) - max(io - cells * part) as together, max(cells * part) as alone,
                 arg_max(io, cells) >= max(io) / 2 as is_slow
-            from each, part""",
-            lost=lost,
+            from part left join each on true group by number order by number""",
+            losses=list(losses),
             **values,
-        ).to_pylist()[0]
+        )
+        return [self._won(one) for one in measured.to_pylist()]
+
+    def _won(self, measured: dict[str, Any]) -> float:
         together, alone = measured["together"] or 0.0, measured["alone"] or 0.0
         if measured["is_slow"]:
             return together

@@ -107,7 +107,7 @@ class Run:
         database.keep(self.connection, name, text)
 
     def has_rows(self, table: str) -> bool:
-        """Has this table any, be they the program's or a run-time's?"""
+        """Has this table of the run any? Not of `calls`, of which a copy has others."""
         if table not in self._filled:
             some = self.sql(f'select exists (from "{table}") as some')
             self._filled[table] = bool(some["some"][0].as_py())
@@ -123,16 +123,20 @@ class Run:
 
     def looking_at(self, text: str, **values: Any) -> "Run":
         """The same run, where `calls` are the rows of this statement."""
-        copy = Run(self.path, self._memory)
-        copy.connection = macros.cursor(self.connection)
+        copy = self._copy()
         database.keep(copy.connection, "calls", text, values)
         return copy
 
     def looking_at_rows(self, calls: pa.Table) -> "Run":
         """The same run, where these are the `calls`."""
-        copy = Run(self.path, self._memory)
-        copy.connection = macros.cursor(self.connection)
+        copy = self._copy()
         copy.connection.register("calls", calls)
+        return copy
+
+    def _copy(self) -> "Run":
+        """One with tables of its own beside the run's."""
+        copy = Run(self.path, self._memory)
+        copy.connection, copy._filled = macros.cursor(self.connection), self._filled
         return copy
 
 
