@@ -33,9 +33,11 @@ def when(source: Source) -> When:
     """In which parts of the run there is I/O, and what pattern that makes."""
     run = run_seconds(source)
     table = own(source)
-    first = min(_known(table["first_start"]), default=None)
-    last = max(_known(table["last_stop"]), default=None)
-    first, last = (None if at is None else at / SECOND for at in (first, last))
+    starts, stops = (
+        [at / SECOND for at in table[name].to_pylist() if at is not None]
+        for name in ("first_start", "last_stop")
+    )
+    first, last = min(starts, default=None), max(stops, default=None)
     origin, rows = heat(source)
     width = _width(run)
     everyone = source.sql("from own_spread()")["units"][0].as_py()
@@ -81,10 +83,6 @@ def _spent(rows: pa.Table, who: str) -> list[list[float]]:
         if row["bin"] is not None:
             spent[LINES if row["line"] is None else row["line"]][row["bin"]] = row[who]
     return spent
-
-
-def _known(column: pa.ChunkedArray) -> list[int]:
-    return [one for one in column.to_pylist() if one is not None]
 
 
 @dataclass(frozen=True)

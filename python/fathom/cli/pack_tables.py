@@ -5,6 +5,7 @@ import sys
 import time
 from pathlib import Path
 
+from fathom.cache.screens import Screen
 from fathom.cache.statements import CachedStatements
 from fathom.errors import DamagedRun, FathomError
 from fathom.pages import page, screen_content
@@ -43,14 +44,14 @@ def write_one_file(directory: Path, file: Path) -> None:
 
 
 def ask_page(packed: Run) -> None:
-    """Worked out here and kept: what the first screen says; of a large run, whose findings take long, what the page
-    says."""
-    if packed.sql("select events from runs")["events"][0].as_py() < LARGE:
-        if is_settled(packed.path):
-            with contextlib.suppress(FathomError):  # who looks is told
-                screen_content.keep(packed)
-        return
+    """What the first screen says is worked out here and kept, as it is what is asked next; of a large run, whose page
+    takes long, what that says too."""
     began = time.monotonic()
+    if is_settled(packed.path) and Screen(packed.path, with_runtime=False).read() is None:
+        with contextlib.suppress(FathomError):  # who looks is told
+            screen_content.keep(packed)
+    if packed.sql("select events from runs")["events"][0].as_py() < LARGE:
+        return
     statements = CachedStatements(packed, packed.path)
     page.ask(page.compute(packed.name, packed.manifest, statements, lambda: None, lambda: None))
     print(f"fathom: page worked out in {time.monotonic() - began:.1f} s", file=sys.stderr)

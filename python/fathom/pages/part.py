@@ -50,7 +50,7 @@ class Page:
     @cached_property
     def is_empty(self) -> bool:
         """Was no call recorded?"""
-        return self.source.sql("from layer_totals()").num_rows == 0
+        return not self.source.sql("from layer_totals()").num_rows
 
     @cached_property
     def answers(self) -> Answers:

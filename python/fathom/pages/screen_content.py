@@ -39,7 +39,7 @@ def of(asked: Page) -> Content:
         line=line,
         in_part=[printable(less) for less in in_part(asked.source, asked.manifest)],
         nothing=list(facts.nothing(asked)) if nothing else [],
-        bar=found and found.bar,
+        bar=found.bar if found else None,
         answers={} if nothing else _answers(asked),
         first=[] if nothing else _first(asked),
         losses=_losses(asked, found.conclusions) if found else [],
