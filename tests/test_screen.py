@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from fathom.pages import findings, screen
-from harness import golden, wild
+from harness import golden, paths, wild
 from test_import_darshan import sample
 
 #: Lines that begin a block, in the order that a screen has them.
@@ -66,23 +66,32 @@ print(*sys.modules, file=sys.stderr)
 """
 
 
+def reads_tables(run: Path, cache: Path, width: int) -> bool:
+    """Does `show` load what reads them?"""
+    env = {**os.environ, "XDG_CACHE_HOME": str(cache), "COLUMNS": str(width)}
+    words = [sys.executable, "-c", SHOWS, str(run)]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, env=env)
+    assert done.stdout.splitlines() == shown(run, cache, width)
+    return bool({"duckdb", "pyarrow", "numpy", "rich"} & set(done.stderr.split()))
+
+
 def test_who_looks_again_loads_neither_duckdb_nor_arrow(tmp_path: Path) -> None:
-    """The screen is kept beside the tables, by width, for as long as they are the same."""
+    """What the screen says is kept beside the tables, for each width, for as long as they are the same."""
     log = sample(LOGS[0])
-    env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), "COLUMNS": "80"}
-
-    def again() -> bool:
-        """Are tables read?"""
-        words = [sys.executable, "-c", SHOWS, str(log)]
-        done = subprocess.run(words, capture_output=True, text=True, check=True, env=env)
-        assert done.stdout.splitlines() == first
-        return bool({"duckdb", "pyarrow", "numpy", "rich"} & set(done.stderr.split()))
-
-    first = shown(log, tmp_path, 80)
-    assert not again()
+    assert reads_tables(log, tmp_path, 80)
+    assert not any(reads_tables(log, tmp_path, width) for width in (60, 80, 120))
     (run,) = tmp_path.glob("fathom/imported/*/*/*.fathom")
-    shown(log, tmp_path, 60)
-    assert len(list((run / "tables" / "screens").iterdir())) == 2
+    assert len(list((run / "tables" / "screens").iterdir())) == 1
     os.utime(run / "run.json", (0, 0))
-    assert again()
-    assert not again()
+    assert reads_tables(log, tmp_path, 80)
+    assert not reads_tables(log, tmp_path, 80)
+
+
+def test_who_looks_at_a_packed_run_loads_neither(tmp_path: Path) -> None:
+    """Packing works out what the screen says, as it is what is asked next."""
+    run = tmp_path / "x.fathom"
+    write = "import os, sys; os.write(os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY), b'x')"
+    program = [sys.executable, "-c", write, tmp_path / "file"]
+    for words in (["run", "--no-show", "-o", run, "--", *program], ["pack", run]):
+        subprocess.run([paths.FATHOM, *words], check=True, capture_output=True, timeout=60)
+    assert not reads_tables(run, tmp_path, 80)

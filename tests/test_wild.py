@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 from fathom.analysis import findings
-from fathom.analysis.account import CAUSES, bar
+from fathom.analysis.account import bar
+from fathom.analysis.causes import CAUSES
 from fathom.run.store import Run, open_run
 from harness import needs, wild
 from test_import_darshan import imported_once, sample

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, NoReturn
 
 from fathom import __version__
-from fathom.cli.commands import COMMANDS, help_text
+from fathom.cli.commands import COMMANDS, WITHOUT_NUMPY, help_text
 from fathom.cli.commands import HELP as OTHERS
 from fathom.errors import FathomError, UsageError, printable, system_error, unknown, why
 from fathom.text.ascii import tolerate
@@ -27,6 +27,10 @@ HELP, VERSION = ("help", "-h", "--help"), ("version", "-V", "--version")
 
 def _module(command: str) -> ModuleType:
     try:
+        if command in WITHOUT_NUMPY:
+            from fathom.run import arrow
+
+            arrow.leave_numpy_out()
         return importlib.import_module(f"fathom.cli.{command}")
     except ImportError as error:
         raise FathomError(

@@ -114,15 +114,15 @@ class Run(store.Run):
     # The page's tables take longer to load than a query to answer: only what needs them imports them.
     def __str__(self) -> str:
         """The screen of `fathom show`."""
-        from fathom.pages import page, screen
+        from fathom.pages import page, screen, screen_content
 
-        return screen.text(page.of_run(self))
+        return screen.text(screen_content.of(page.of_run(self)))
 
     def _repr_html_(self) -> str:
         """The same as a notebook renders it."""
-        from fathom.pages import page, screen
+        from fathom.pages import page, screen, screen_content
 
-        return screen.html(page.of_run(self))
+        return screen.html(screen_content.of(page.of_run(self)))
 
     def answers(self) -> dict[str, list[str]]:
         """The questions of `fathom show --all`, each with its answer in one sentence or more."""

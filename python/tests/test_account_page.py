@@ -1,6 +1,6 @@
 """The bar of an account as text: its title, its fills, its legend."""
 
-from fathom.analysis.account import Bar, Share
+from fathom.analysis.causes import Bar, Share
 from fathom.pages import account
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import fathom
 import pytest
-from fathom.analysis.account import Account, Bar, Share, bar
+from fathom.analysis.account import Account, bar
+from fathom.analysis.causes import Bar, Share
 from fathom.analysis.findings import Questions, catalog, read
 from fathom.pages.account import paint
 from fathom.run.store import Run
@@ -186,11 +187,11 @@ def test_what_is_won_is_of_the_slowest_process_then(tmp_path: Path) -> None:
     account = Account(run)
     names = frozenset(["names"])
     assert account.most == pytest.approx(0.1)
-    assert account.won(names, {}, 0.1) == pytest.approx(0.04)
-    assert account.won(names, {}, 0.02) == pytest.approx(0.02)
-    assert account.won(names, {"cell_files": [1]}, 0.1) == 0
+    assert account.won(names, {}, [0.1]) == [pytest.approx(0.04)]
+    assert account.won(names, {}, [0.02]) == [pytest.approx(0.02)]
+    assert account.won(names, {"cell_files": [1]}, [0.1]) == [0]
     account.take(names, {}, 0.1)
-    assert account.won(names, {}, 0.1) == 0
+    assert account.won(names, {}, [0.1]) == [0]
     shown = bar(run)
     assert shown.slowest and shown.median
     assert (shown.slowest.rank, shown.slowest.causes) == (0, {"names": pytest.approx(0.1)})
@@ -224,9 +225,9 @@ def test_what_ran_one_after_another_is_won_of_each(tmp_path: Path) -> None:
     assert account.most == account.at_most(names) == pytest.approx(0.15)
     assert account.in_turn(names, {}) == pytest.approx(1.25)  # of 120 ms
     # A third of each: 50 ms of the chain, and then the other one is the slowest no longer.
-    assert account.won(names, {}, 0.05) == pytest.approx(0.05)
+    assert account.won(names, {}, [0.05]) == [pytest.approx(0.05)]
     account.take(names, {}, 0.05)
-    assert account.won(names, {}, 0.15) == pytest.approx(0.1)
+    assert account.won(names, {}, [0.15]) == [pytest.approx(0.1)]
     slowest = bar(run).slowest
     assert slowest and (slowest.process, slowest.in_turn) == (0, 2)
     assert slowest.seconds == pytest.approx(0.15)
@@ -237,7 +238,7 @@ def test_what_ran_one_after_another_is_won_of_each(tmp_path: Path) -> None:
 )
 def test_what_names_a_path_wins_of_its_files(tmp_path: Path, path: str, won: float) -> None:
     run = made(tmp_path, [row("posix", "open", "open", 100)])
-    assert Account(run).won(frozenset(["names"]), {"path": path}, 0.1) == pytest.approx(won)
+    assert Account(run).won(frozenset(["names"]), {"path": path}, [0.1]) == [pytest.approx(won)]
 
 
 def test_threads_side_by_side_win_no_more_than_the_run(tmp_path: Path) -> None:
@@ -245,7 +246,7 @@ def test_threads_side_by_side_win_no_more_than_the_run(tmp_path: Path) -> None:
     run = made(tmp_path, [row("posix", "open", "open", 3000, calls=400)])
     account = Account(run)
     assert account.most == pytest.approx(1.0)
-    assert account.won(frozenset(["names"]), {}, account.most) == pytest.approx(1.0)
+    assert account.won(frozenset(["names"]), {}, [account.most]) == [pytest.approx(1.0)]
 
 
 def test_an_open_that_waits_is_no_cost_of_names(tmp_path: Path) -> None:

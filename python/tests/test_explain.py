@@ -8,7 +8,7 @@ from typing import Any
 import fathom
 import pytest
 from fathom.__main__ import main
-from fathom.analysis.account import CAUSES
+from fathom.analysis.causes import CAUSES
 from fathom.assist import explain
 from fathom.pages import page
 from jsonschema import Draft202012Validator

@@ -10,80 +10,22 @@ page faults on mapped files, cause `faults`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 
+from fathom.analysis.causes import CAUSES, KERNEL, REFERENCES, Bar, Share
 from fathom.run import macros
 from fathom.run.store import Run
 
 T = TypeVar("T")
 
-#: Causes in the order in which they rule each other out -> what they are.
-CAUSES = {
-    "processor": "waiting for a processor",
-    "start-up": "what the run-time does for itself",
-    "faults": "page faults on mapped files, which a device reads",
-    "waiting": "in a collective call, until the last rank came",
-    "exchange": "ranks sent each other data inside the library",
-    "library": "the library's own work: filters, conversion, copies",
-    "names": "opens, closes, stats, removals",
-    "sync": "syncs and flushes",
-    "locks": "file locks",
-    "needless": "bytes that nobody asked for",
-    "requests": "requests beyond their bytes: too many, too small",
-    "contention": "more than such an access costs alone",
-    "transfer": "the bytes asked for, at the store's rate",
-    "unexplained": "no cause is known",
-}
-#: What the kernel did in reads, writes and syncs, where it was asked (`fathom run --kernel`) -> what that is.
-KERNEL = {
-    "cache": "data were copied from and to memory",
-    "device": "requests to block devices were under way, or a server's client was at work",
-    "write-back": "writers were paused, since too much of memory was to be written",
-    "journal": "syncs waited for the commit of the file system's journal",
-}
-#: Where the price of an access is from (`learnt` of account_references()), the nearest first -> what that is.
-REFERENCES = {
-    "run": "this run's own accesses",
-    "site": "other runs on the same mount",
-    "catalog": "the catalogue of file systems",
-}
 #: A process without a rank, and with less than this share of the slowest one's I/O, is no peer of it.
 HELPER = 0.01
 #: Macros of these files are worked out once for each run.
 STORED = ("account", "chains", "findings_", "kernel", "servers", "stores")
 #: Of these macros a table without rows makes none, which another macro gives sooner, `no_NAME()`.
 EMPTY_WITHOUT = dict.fromkeys(("kernel_calls", "kernel_parts", "kernel_faults"), "kernel_events")
-
-
-@dataclass(frozen=True)
-class Share:
-    """The I/O of one process by cause, or of several that ran one after another."""
-
-    process: int  # the one with the most I/O
-    rank: int | None
-    seconds: float
-    causes: dict[str, float]  # seconds, in the order of CAUSES; without those of none
-    #: Seconds of the same by KERNEL, as far as it is known.
-    kernel: dict[str, float] = field(default_factory=dict)
-    in_turn: int = 1  # how many that did I/O ran one after another
-
-    @property
-    def is_chain(self) -> bool:
-        """Several processes, which no rank stands for."""
-        return self.in_turn > 1 and self.rank is None
-
-
-@dataclass(frozen=True)
-class Bar:
-    """Where the run's time went."""
-
-    run_seconds: float
-    slowest: Share | None  # None: no I/O call was timed
-    median: Share | None
-    references: list[str]  # where the price of an access is from, of REFERENCES
 
 
 def in_order(causes: Mapping[str, T]) -> dict[str, T]:
@@ -189,8 +131,11 @@ class Account:
             self._places[path] = self.run.sql(text, path=path)["file"].to_pylist() if path else []
         return self._places[path]
 
-    def won(self, causes: frozenset[str], row: dict[str, Any], lost: float) -> float:
-        """Seconds of run time won where whoever has the most of such cells, process or chain, does not spend `lost`.
+    def won(
+        self, causes: frozenset[str], row: dict[str, Any], losses: Sequence[float]
+    ) -> list[float]:
+        """Seconds of run time won where whoever has the most of such cells, process or chain, does not spend a loss: of
+        each of these losses.
 
         They are never more than is in them.
         """
@@ -199,13 +144,20 @@ class Account:
             f"""with each as (
                 select sum(time) / 1e9 as io, coalesce(sum(time) filter ({condition}), 0) / 1e9 as cells
                 from account_left join chains() using (process) group by chain
-            ), part as (select least(1, $lost / nullif(max(cells), 0)) as part from each)
+            ), part as (
+                select number,
+                    least(1, list_extract($losses, number) / nullif((select max(cells) from each), 0)) as part
+                from range(1, 1 + len($losses)) as loss(number)
+            )
             select max(io) - max(io - cells * part) as together, max(cells * part) as alone,
                 arg_max(io, cells) >= max(io) / 2 as is_slow
-            from each, part""",
-            lost=lost,
+            from part left join each on true group by number order by number""",
+            losses=list(losses),
             **values,
-        ).to_pylist()[0]
+        )
+        return [self._won(one) for one in measured.to_pylist()]
+
+    def _won(self, measured: dict[str, Any]) -> float:
         together, alone = measured["together"] or 0.0, measured["alone"] or 0.0
         if measured["is_slow"]:
             return together

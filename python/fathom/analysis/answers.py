@@ -261,25 +261,30 @@ def operation(source: Source) -> Operation:
     """What kind of call takes the time, and which function most."""
     table = own(source)
     total = sum(table["time"].to_pylist())
-    grouped = table.group_by(["layer", "op"]).aggregate([("time", "sum"), ("calls", "sum")])
+    times = _by_function(table, "time")
     exchange, collective_op = _exchange(source)
-    top: dict[str, Any] = max(
-        grouped.to_pylist(),
-        key=lambda row: (row["time_sum"], row["op"]),
-        default={"layer": None, "op": None, "time_sum": 0, "calls_sum": 0},
-    )
+    layer, op = max(times, key=lambda one: (times[one], one[1]), default=(None, None))
     return Operation(
         kinds=shares(sums(table, "kind", "time")),
-        op=top["op"],
-        layer=top["layer"],
-        seconds=top["time_sum"] / SECOND,
-        share=top["time_sum"] / total if total else 0.0,
-        calls=top["calls_sum"],
+        op=op,
+        layer=layer,
+        seconds=times.get((layer, op), 0) / SECOND,
+        share=times.get((layer, op), 0) / total if total else 0.0,
+        calls=_by_function(table, "calls").get((layer, op), 0),
         all_seconds=total / SECOND,
-        functions=_functions(source, top["layer"], top["op"]),
+        functions=_functions(source, layer, op),
         exchange=exchange,
         collective_op=collective_op,
     )
+
+
+def _by_function(table: pa.Table, value: str) -> dict[tuple[str | None, str | None], int]:
+    """Layer and function -> sum of a column."""
+    of: dict[tuple[str | None, str | None], int] = {}
+    for row in table.select(["layer", "op", value]).to_pylist():
+        one = row["layer"], row["op"]
+        of[one] = of.get(one, 0) + (row[value] or 0)
+    return of
 
 
 def _functions(source: Source, layer: str | None, op: str | None) -> list[tuple[str, int]]:

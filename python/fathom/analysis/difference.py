@@ -12,11 +12,11 @@ from pathlib import PurePosixPath
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from fathom.analysis import Remembered, Source, landscape, own, pairing, part, summary
 from fathom.analysis.own import has_ranks
 from fathom.run import database
+from fathom.run.arrow import compute as pc
 from fathom.run.database import added
 from fathom.run.manifest import failure
 from fathom.run.store import Run

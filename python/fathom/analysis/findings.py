@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fathom.analysis.account import CAUSES, Account, Bar, bar, prepare
+from fathom.analysis.account import Account, bar, prepare
 from fathom.analysis.advice import (
     Program,
     advice,
@@ -20,6 +20,7 @@ from fathom.analysis.advice import (
     is_condition,
     lowest_versions,
 )
+from fathom.analysis.causes import CAUSES, Bar
 from fathom.analysis.sentence import columns
 from fathom.catalog import layers
 from fathom.catalog.languages import is_nameless
@@ -457,13 +458,11 @@ def _bounded(finding: Finding, account: Account) -> Finding:
         return replace(
             finding, lost=lost, between=(lost / WITHIN, min(lost * WITHIN, account.most))
         )
-    won = account.won(rule.causes, row, lost)
-    most = account.won(rule.causes, row, account.most)
-    low = row.get("low")
-    least = won / WITHIN if low is None else min(won, account.won(rule.causes, row, max(0.0, low)))
-    high = row.get("high")
-    if high is not None:
-        most = max(won, account.won(rule.causes, row, min(high, account.most)))
+    low, high = row.get("low"), row.get("high")
+    highest = account.most if high is None else min(high, account.most)
+    won, most, least = account.won(rule.causes, row, [lost, highest, max(0.0, low or 0.0)])
+    most = most if high is None else max(won, most)
+    least = won / WITHIN if low is None else min(won, least)
     return replace(finding, lost=won, between=(least, most))
 
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from fathom.analysis import findings
-from fathom.analysis.account import Share, in_order, prepare
+from fathom.analysis.account import in_order, prepare
+from fathom.analysis.causes import Share
 from fathom.analysis.sentence import columns
 from fathom.catalog.layers import catalog_path
 from fathom.catalog.stores import Store, stores

@@ -96,9 +96,10 @@ def _mostly_data(source: Source) -> bool:
 
 def sums(table: pa.Table, key: str, value: str) -> list[tuple[Any, int]]:
     """(key, sum of value), the most first."""
-    grouped = table.group_by(key).aggregate([(value, "sum")])
-    pairs = zip(grouped[key].to_pylist(), grouped[f"{value}_sum"].to_pylist(), strict=True)
-    return sorted(pairs, key=lambda pair: (-pair[1], str(pair[0])))
+    of: dict[Any, int] = {}
+    for name, amount in zip(table[key].to_pylist(), table[value].to_pylist(), strict=True):
+        of[name] = of.get(name, 0) + (amount or 0)
+    return sorted(of.items(), key=lambda pair: (-pair[1], str(pair[0])))
 
 
 def shares(of: Sequence[tuple[Any, int]]) -> list[tuple[Any, float]]:
@@ -118,7 +119,7 @@ def busy_of(source: Source, layer: str) -> int | None:
 
 def union_seconds(source: Source) -> float:
     """Seconds during which at least one of the program's own I/O calls ran, anywhere; from `calls`."""
-    layers = set(own(source)["layer"].unique().to_pylist())
+    layers = set(own(source)["layer"].to_pylist())
     elsewhere = source.sql(
         "select count(*) as n from counters where layer = $layer and enclosing_layer is not null"
         " and enclosing_layer not in ('user', 'threads', $layer)",

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from fathom.analysis import Source
 from fathom.analysis.own import SECOND, busy_of, own_values
+from fathom.run.arrow import compute as pc
 from fathom.run.database import added, as_doubles, doubles
 
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from fathom.analysis import Source
 from fathom.analysis.own import LINES, PARTS, SECOND, heat, own, run_seconds
@@ -34,8 +33,11 @@ def when(source: Source) -> When:
     """In which parts of the run there is I/O, and what pattern that makes."""
     run = run_seconds(source)
     table = own(source)
-    first, last = pc.min(table["first_start"]).as_py(), pc.max(table["last_stop"]).as_py()
-    first, last = (None if at is None else at / SECOND for at in (first, last))
+    starts, stops = (
+        [at / SECOND for at in table[name].to_pylist() if at is not None]
+        for name in ("first_start", "last_stop")
+    )
+    first, last = min(starts, default=None), max(stops, default=None)
     origin, rows = heat(source)
     width = _width(run)
     everyone = source.sql("from own_spread()")["units"][0].as_py()
@@ -77,12 +79,9 @@ def _width(run: float) -> int:
 def _spent(rows: pa.Table, who: str) -> list[list[float]]:
     """ns by line and part; the last line is that of processes that are no ranks."""
     spent = [[0.0] * PARTS for _ in range(LINES + 1)]
-    rows = rows.filter(pc.is_valid(rows["bin"]))
-    line = pc.fill_null(rows["line"], LINES)
-    for at, part, time in zip(
-        *(one.to_pylist() for one in (line, rows["bin"], rows[who])), strict=True
-    ):
-        spent[at][part] = time
+    for row in rows.select(["line", "bin", who]).to_pylist():
+        if row["bin"] is not None:
+            spent[LINES if row["line"] is None else row["line"]][row["bin"]] = row[who]
     return spent
 
 

@@ -16,8 +16,8 @@ from typing import Any
 import pyarrow as pa
 
 from fathom.analysis import ranklist, summary
-from fathom.analysis.account import CAUSES, KERNEL, Bar, Share
 from fathom.analysis.answers import Mapped
+from fathom.analysis.causes import CAUSES, KERNEL, Bar, Share
 from fathom.analysis.own import SECOND
 from fathom.analysis.part import in_part
 from fathom.pages import answers, facts, findings

@@ -394,7 +394,7 @@ def _resources(server: MCPServer[Any]) -> None:
     @server.resource("fathom://causes", mime_type="application/json")
     def causes() -> str:
         """Causes of I/O time, and what each is."""
-        from fathom.analysis.account import CAUSES
+        from fathom.analysis.causes import CAUSES
 
         return json.dumps(CAUSES, indent=1)
 

@@ -40,11 +40,16 @@ def _program() -> list[str]:
     return [*_signs(Path(fathom.__file__).parent), *_signs(catalog_path())]
 
 
-def version() -> str:
-    """What answers: this program, its catalog, the user's findings, and this machine, which has a cost of tracing."""
+def program() -> str:
+    """What answers: this program, its catalog, and the user's findings."""
     own = paths.own_findings()
-    words = [fathom.__version__, platform.node(), *_program(), *(_signs(own) if own else [])]
+    words = [fathom.__version__, *_program(), *(_signs(own) if own else [])]
     return hashlib.sha256("\n".join(words).encode()).hexdigest()
+
+
+def version() -> str:
+    """The same and this machine, which has a cost of tracing."""
+    return f"{program()} {platform.node()}"
 
 
 def to_json(answer: Any) -> str:

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from fathom.analysis import findings
-from fathom.analysis.account import Bar, Share
+from fathom.analysis.causes import bar_of
 from fathom.analysis.findings import Finding, Findings
-from fathom.cache.answers import version
+from fathom.cache.answers import program
 from fathom.cache.files import SLOW, CacheFolder
 from fathom.cache.fingerprint import fingerprint
 from fathom.errors import FathomError
@@ -26,7 +26,7 @@ def find(run: Run, rule_files: Sequence[Path], asked: Callable[[], Run] | None =
     gives the same run with a database of its own, for the rules."""
     folder = CacheFolder(
         run.path / "tables" / FOLDER,
-        lambda: fingerprint(run.path, f"{version()} {run.with_runtime}"),
+        lambda: fingerprint(run.path, f"{program()} {run.with_runtime}"),
     )
     key = _key(rule_files)
     content = folder.read(key) if key else None
@@ -62,15 +62,12 @@ def _to_json(ranked: Findings) -> dict[str, Any]:
 
 
 def _from_json(stored: dict[str, Any]) -> Findings:
-    bar = stored["bar"]
-    for name in ("slowest", "median"):
-        bar[name] = bar[name] and Share(**bar[name])
     return Findings(
         [_finding(one) for one in stored["conclusions"]],
         stored["rules_asked"],
         stored["without"],
         {},
-        Bar(**bar),
+        bar_of(stored["bar"]),
     )
 
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
-import pyarrow.parquet as pq
 
 from fathom.files import listed, replacing
 from fathom.run import macros
+from fathom.run.arrow import parquet as pq
 from fathom.run.database import quoted
 
 Watch = Callable[[duckdb.DuckDBPyConnection], None]

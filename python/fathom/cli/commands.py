@@ -48,6 +48,8 @@ RARE = (
     *("demo", "detach", "select", "cc", "study", "landscape", "patterns", "replay", "export"),
     *("explain", "check", "annotate", "mcp", "collect", "anonymise"),
 )
+#: Commands that load Arrow at once, and of whose arrays none is NumPy's.
+WITHOUT_NUMPY = frozenset(("query",))
 #: Words that are no command of their own module.
 HELP = {
     "help": "this list; fathom help COMMAND: what it takes; --all: all",

@@ -25,7 +25,7 @@ from pathlib import Path
 
 from fathom.cli.arguments import add_run, positive
 from fathom.errors import FathomError, UsageError
-from fathom.run import manifest, paths, rings
+from fathom.run import arrow, manifest, paths, rings
 from fathom.run.directory import resolve, to_make
 from fathom.run.engine import engine
 from fathom.run.where import FORMS
@@ -90,6 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.skip:
         manifest.skip(directory, [name for name in arguments.skip if name])
 
+    arrow.leave_numpy_out()
     from fathom.cli import pack_calls, pack_tables  # with all that reads tables; nodes do without
 
     if arguments.keep_calls_if is not None:

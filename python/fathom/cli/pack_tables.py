@@ -1,16 +1,18 @@
 """What `fathom pack` does with a run's tables."""
 
+import contextlib
 import sys
 import time
 from pathlib import Path
 
-import fathom
+from fathom.cache.screens import Screen
 from fathom.cache.statements import CachedStatements
-from fathom.errors import DamagedRun
-from fathom.pages import page
+from fathom.errors import DamagedRun, FathomError
+from fathom.pages import page, screen_content
 from fathom.run import cluster, onefile, packing
+from fathom.run.directory import is_settled
 from fathom.run.engine import engine
-from fathom.run.store import Run, streams_lost
+from fathom.run.store import Run, open_run, streams_lost
 from fathom.webapi.tiles import build as tiles
 
 #: Calls from which on the page takes so long that it is worked out beforehand.
@@ -33,19 +35,23 @@ def pack(directory: Path, force: bool, anew: bool, where: str | None) -> None:
         with cluster.workers(where) as workers:
             packing.pack(directory, words, workers)
             tiles.ensure(directory / "tables", workers=workers)
-    ask_page(fathom.open(directory))
+    ask_page(open_run(directory))
 
 
 def write_one_file(directory: Path, file: Path) -> None:
     """The run as one file."""
-    onefile.write(fathom.open(directory).path, file)
+    onefile.write(open_run(directory).path, file)
 
 
 def ask_page(packed: Run) -> None:
-    """What the page of a large run says takes long, so it is worked out here and kept."""
+    """What the first screen says is worked out here and kept, as it is what is asked next; of a large run, whose page
+    takes long, what that says too."""
+    began = time.monotonic()
+    if is_settled(packed.path) and Screen(packed.path, with_runtime=False).read() is None:
+        with contextlib.suppress(FathomError):  # who looks is told
+            screen_content.keep(packed)
     if packed.sql("select events from runs")["events"][0].as_py() < LARGE:
         return
-    began = time.monotonic()
     statements = CachedStatements(packed, packed.path)
     page.ask(page.compute(packed.name, packed.manifest, statements, lambda: None, lambda: None))
     print(f"fathom: page worked out in {time.monotonic() - began:.1f} s", file=sys.stderr)

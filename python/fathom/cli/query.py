@@ -33,7 +33,6 @@ from pathlib import Path
 
 import pyarrow as pa
 
-import fathom
 from fathom.analysis.latency import language, model
 from fathom.analysis.latency import segment as segments
 from fathom.cli.arguments import Newest, add_run, add_with_runtime
@@ -43,7 +42,7 @@ from fathom.pages import bars, latency, written
 from fathom.run import cluster, confined, shell
 from fathom.run.directory import find
 from fathom.run.limitations import explain_missing, reads_and_writes
-from fathom.run.store import Run, as_json
+from fathom.run.store import Run, as_json, open_run
 from fathom.run.where import FORMS
 from fathom.text import tables
 from fathom.text.quoting import json_text
@@ -134,7 +133,7 @@ def _statement(arguments: argparse.Namespace) -> str:
 @contextmanager
 def _opened(arguments: argparse.Namespace) -> Iterator[Run]:
     """The run; with workers, who say at the end what it took."""
-    run = fathom.open(arguments.run, with_runtime=arguments.with_runtime)
+    run = open_run(arguments.run, with_runtime=arguments.with_runtime)
     if arguments.cluster is None:
         yield run
         return

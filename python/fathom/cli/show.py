@@ -21,9 +21,10 @@ from os import PathLike
 from pathlib import Path
 from types import ModuleType
 
-from fathom.cache.screens import Line, Screen
+from fathom.cache.screens import Screen
 from fathom.cli.arguments import add_run, add_with_runtime, positive
 from fathom.errors import UsageError
+from fathom.pages import screen
 from fathom.run.directory import packing
 from fathom.text import tables
 
@@ -130,22 +131,17 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.all or arguments.svg or _alone(arguments):
         status: int = _tables(arguments.run).run(arguments)
         return status
-    for label, line in lines(arguments):
+    for label, line in screen.lines(_content(arguments), tables.columns()):
         tables.labelled(label, line)
     return 0
 
 
-def lines(arguments: argparse.Namespace) -> list[Line]:
-    """The screen, kept for who looks next."""
-    width = tables.columns()
-    screen = Screen(arguments.run, width, arguments.with_runtime)
-    shown = screen.read()
-    if shown is None:
-        shown, whole = _tables(arguments.run).screen_of(
-            arguments.run, width, arguments.with_runtime
-        )
-        if whole:
-            screen.write(shown)
+def _content(arguments: argparse.Namespace) -> screen.Content:
+    """What the screen says, kept for who looks next."""
+    known = Screen(arguments.run, arguments.with_runtime).read()
+    if known is not None:
+        return screen.of_json(known)
+    shown: screen.Content = _tables(arguments.run).content(arguments.run, arguments.with_runtime)
     return shown
 
 

@@ -7,17 +7,16 @@ from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 
-import fathom
 from fathom.analysis import findings as conclusions
 from fathom.cache import conclusions as cached
-from fathom.cache.screens import Line
 from fathom.errors import UsageError
 from fathom.files import replacing
-from fathom.pages import answers, coverage_footer, findings, page, screen, written
+from fathom.pages import answers, coverage_footer, findings, page, screen, screen_content, written
 from fathom.pages.part import Page
+from fathom.pages.screen import Content
 from fathom.pages.sections import rows_by, words_by
 from fathom.run.limitations import every_call, explain_missing
-from fathom.run.store import Run
+from fathom.run.store import Run, open_run
 from fathom.text import tables
 from fathom.text.quoting import json_text
 
@@ -49,11 +48,9 @@ NOTHING = {
 }
 
 
-def screen_of(run: str | PathLike[str], width: int, with_runtime: bool) -> tuple[list[Line], bool]:
-    """The lines of the screen, and whether all rules could be asked."""
-    content = page.of_run(fathom.open(run, with_runtime=with_runtime))
-    lines = screen.lines(content, width)
-    return lines, not (content.findings and content.findings.broken)
+def content(run: str | PathLike[str], with_runtime: bool) -> Content:
+    """What the screen of a run says, kept for who looks next."""
+    return screen_content.keep(open_run(run, with_runtime=with_runtime))
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -62,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _print_elsewhere(arguments)
     if arguments.findings is not None:
         return _print_findings(arguments)
-    opened = fathom.open(arguments.run, with_runtime=arguments.with_runtime)
+    opened = open_run(arguments.run, with_runtime=arguments.with_runtime)
     content = page.of_run(opened)
     if arguments.svg and arguments.by:
         _save_flames(arguments.svg, opened, arguments.by == ["frames"])
@@ -87,7 +84,7 @@ def _print(content: Page, arguments: argparse.Namespace) -> None:
     if arguments.all:
         page.print_page(content, arguments.top or 10)
     else:
-        print(screen.text(content))
+        print(screen.text(screen_content.of(content)))
 
 
 def _print_elsewhere(arguments: argparse.Namespace) -> int:
@@ -101,7 +98,7 @@ def _print_elsewhere(arguments: argparse.Namespace) -> int:
         print("\n".join(elsewhere.stores_listed()))
         return 0
     store = on_store.named(arguments.on)
-    opened = fathom.open(arguments.run, with_runtime=arguments.with_runtime)
+    opened = open_run(arguments.run, with_runtime=arguments.with_runtime)
     prediction = on_store.predict(opened, store)
     if arguments.json:
         content = elsewhere.as_json(opened.name, prediction, arguments.top)
@@ -115,7 +112,7 @@ def _print_findings(arguments: argparse.Namespace) -> int:
     if arguments.by or arguments.svg or arguments.csv or arguments.next:
         raise UsageError("show: --findings goes alone or with --json")
     paths = conclusions.rules(arguments.findings)
-    opened = fathom.open(arguments.run, with_runtime=arguments.with_runtime)
+    opened = open_run(arguments.run, with_runtime=arguments.with_runtime)
     all_ = cached.find(opened, paths)
     if arguments.json:
         listed = findings.listed(opened, opened.manifest, all_.conclusions[: arguments.top])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fathom.analysis.account import CAUSES, Bar, Share
+from fathom.analysis.causes import CAUSES, Bar, Share
 from fathom.text import numbers
 
 FILLS = "█▓▒░"  # of the causes with the most time; the others share one

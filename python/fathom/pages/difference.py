@@ -4,10 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from fathom.analysis.difference import ONE_EACH
 from fathom.run import database
+from fathom.run.arrow import compute as pc
 from fathom.text import numbers
 from fathom.text.tables import Column, heading, note, printable, show, text
 

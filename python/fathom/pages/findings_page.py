@@ -9,8 +9,8 @@ import re
 import sys
 from collections.abc import Iterable
 
-from fathom.analysis.account import CAUSES, KERNEL
 from fathom.analysis.advice import PART
+from fathom.analysis.causes import CAUSES, KERNEL
 from fathom.analysis.findings import Rule, catalog, read
 from fathom.text import numbers
 

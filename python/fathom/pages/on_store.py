@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fathom.analysis.account import Share
+from fathom.analysis.causes import Share
 from fathom.analysis.on_store import Advice, Place, Prediction, Reason, Seconds, There
 from fathom.analysis.sentence import sentence
 from fathom.catalog.stores import KINDS, Store, stores

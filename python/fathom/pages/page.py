@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from fathom.analysis import Source
 from fathom.analysis import findings as conclusions
-from fathom.analysis.account import Bar
+from fathom.analysis.causes import Bar
 from fathom.analysis.findings import Findings
 from fathom.analysis.part import HEAT_OF_ALL, in_part, is_all_own
 from fathom.analysis.when import Line
@@ -111,7 +111,7 @@ def _blocks(page: Page, top: int) -> Iterator[Callable[[], None]]:
     """From top to bottom: what a block says is asked when its turn comes, and printed by calling it."""
     lesser = in_part(page.source, page.manifest)
     yield partial(_print_facts, *facts.of(page), facts.libraries(page), lesser)
-    if page.table("layers").num_rows == 0:
+    if page.is_empty:
         yield partial(_print_nothing, *facts.nothing(page))
     else:
         if page.findings:

@@ -48,6 +48,11 @@ class Page:
         return list(self.table(part).to_pylist())
 
     @cached_property
+    def is_empty(self) -> bool:
+        """Was no call recorded?"""
+        return not self.source.sql("from layer_totals()").num_rows
+
+    @cached_property
     def answers(self) -> Answers:
         """The first questions."""
         return answers(self.source)

@@ -1,10 +1,12 @@
 """Arrow in a process that is a command of ours."""
 
 import contextlib
+import importlib
 import sys
 from collections.abc import Iterator
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
+from typing import Any
 
 
 class _Refusal(MetaPathFinder):
@@ -40,6 +42,27 @@ def leave_pandas_out() -> None:
 def leave_numpy_out() -> None:
     """Each part of Arrow imports NumPy, where there is one, which takes longer than Arrow itself. For commands that
     hand it no array of NumPy's, nor ask for one."""
-    with _without("numpy"):
-        import pyarrow.compute
-        import pyarrow.parquet  # noqa: F401
+    global _has_numpy
+    _has_numpy = False
+    _load("pyarrow")
+
+
+_has_numpy = True
+
+
+def _load(name: str) -> Any:
+    with contextlib.nullcontext() if _has_numpy else _without("numpy"):
+        return importlib.import_module(name)
+
+
+class _Part:
+    """A part of Arrow that is loaded by whoever needs it first: it takes as long as ten statements."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(_load(self._name), name)
+
+
+compute, parquet = _Part("pyarrow.compute"), _Part("pyarrow.parquet")

@@ -25,11 +25,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from fathom.errors import FathomError, RunError, UsageError, needed, printable
 from fathom.files import listed
 from fathom.run import database
+from fathom.run.arrow import parquet as pq
 from fathom.run.where import FORMS
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _files(tables: str, _: tuple[int, int]) -> list[tuple[Path, range]]:
         raise RunError(f"{tables}: {error}; pack the run again") from error
 
 
-def _held(footer: pq.FileMetaData) -> range:
+def _held(footer: Any) -> range:
     at = footer.schema.names.index("process")
     groups = [footer.row_group(n).column(at).statistics for n in range(footer.num_row_groups)]
     if not all(group and group.has_min_max for group in groups):

@@ -12,12 +12,12 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from fathom.errors import DamagedRun, FathomError, UsageError, printable
 from fathom.files import is_folder, listed
 from fathom.run import arrow, macros, manifest, scratch, site
+from fathom.run.arrow import compute as pc
+from fathom.run.arrow import parquet as pq
 from fathom.run.columns import FIRST, LATER, PARTED
 from fathom.text.quoting import shell
 
@@ -46,6 +46,8 @@ COMPUTED = {"calls": ", duration - nested as exclusive"}
 WORDS = ("VARCHAR", "BOOLEAN")  # types that are no numbers
 #: What Arrow raises of a file whose bytes are none of a table's; of names that are no UTF-8 Python's own.
 UNREADABLE = (OSError, pa.ArrowException, UnicodeDecodeError)
+#: So few values are converted here: to load what Arrow converts them by takes longer.
+BRIEF = 1000
 #: DuckDB's HUGEINT as Arrow has it.
 SUM = pa.decimal128(38, 0)
 
@@ -123,10 +125,10 @@ def connect(
     con.execute("set enable_external_access = false")
     con.execute(f"set parquet_metadata_cache = {bool(memory)}")
     tables = table_parts(directory)
-    little = _small(tables, LITTLE, FEWER)
+    little = _small(con, tables, LITTLE, FEWER)
     if len(little) == len(tables):
         con.execute(f"set threads = 1; set disabled_optimizers = '{UNUSED}'")
-    held = _small(tables, SMALL, FEW) if memory else little
+    held = _small(con, tables, SMALL, FEW) if memory else little
     _add_views(con, directory, tables, held, with_runtime)
     if rows := site_rows():
         macros.replace(con, "site_references", rows)
@@ -134,7 +136,12 @@ def connect(
     return con
 
 
-def _small(tables: dict[str, tuple[Path, list[Path]]], most: int, few: int) -> frozenset[str]:
+def _small(
+    con: duckdb.DuckDBPyConnection,
+    tables: dict[str, tuple[Path, list[Path]]],
+    most: int,
+    few: int,
+) -> frozenset[str]:
     """Names of the tables that are to be held in memory: together of so many bytes, each of so few rows."""
     sizes = {
         name: sum(part.stat().st_size for part in parts) for name, (_, parts) in tables.items()
@@ -144,15 +151,27 @@ def _small(tables: dict[str, tuple[Path, list[Path]]], most: int, few: int) -> f
         total += size
         if total <= most:
             small.add(name)
-    return frozenset(name for name in small if rows_in(tables[name][1]) <= few)
+    rows = _footers(con, "parquet_file_metadata", "num_rows", [tables[name][1] for name in small])
+    return frozenset(
+        name
+        for name in small
+        if sum(rows.get(str(one), [few + 1])[0] for one in tables[name][1]) <= few
+    )
 
 
-def rows_in(parts: Sequence[Path]) -> int:
-    """Of a damaged one more than enough: whoever reads it says what is wrong."""
-    try:
-        return sum(pq.read_metadata(part).num_rows for part in parts)
-    except UNREADABLE:
-        return FEW + 1  # more than any limit
+def _footers(
+    con: duckdb.DuckDBPyConnection, function: str, column: str, parts: Iterable[Iterable[Path]]
+) -> dict[str, list[Any]]:
+    """What a function of DuckDB's reads at the end of files of tables, by file; of all nothing where one is damaged:
+    whoever reads that says what is wrong. To load Arrow's reader takes three times as long."""
+    files = ", ".join(quoted(str(file)) for one in parts for file in one)
+    found: dict[str, list[Any]] = {}
+    with contextlib.suppress(duckdb.Error):
+        for file, value in con.execute(
+            f"select file_name, {column} from {function}([{files}])"
+        ).fetchall():
+            found.setdefault(file, []).append(value)
+    return found
 
 
 def add_views(con: duckdb.DuckDBPyConnection, directory: Path, with_runtime: bool = False) -> None:
@@ -170,10 +189,12 @@ def _add_views(
 ) -> None:
     """Of those to be `held` in memory, a table of the same rows."""
     files = {name: path for name, (path, _) in tables.items()}
+    grown = [tables[name][1][:1] for name in LATER.keys() & tables.keys()]
+    stored = _footers(con, "parquet_schema", "name", grown)
     for name, (path, parts) in tables.items():
         form = "table" if name in held else "view"
         try:
-            rows = rows_of(name, parts)
+            rows = rows_of(name, parts, stored.get(str(parts[0])))
             if name == "files":
                 rows = _mounted(rows, manifest.read(directory.parent).get("mounts", {}))
             shown = rows if with_runtime else of_program(name, rows)
@@ -252,12 +273,12 @@ def _add_beside(con: duckdb.DuckDBPyConnection) -> None:
     )
 
 
-def rows_of(name: str, files: Sequence[Path]) -> str:
-    """The statement of a table's rows, of these of its files."""
+def rows_of(name: str, files: Sequence[Path], stored: Sequence[str] | None = None) -> str:
+    """The statement of a table's rows, of these of its files. `stored`: names of their columns, where known."""
     # Each by its name: a pattern would read `s3d.12[3]`, a job array's, as one, too.
     parts = ", ".join(quoted(str(file)) for file in files)
     rows = f"read_parquet([{parts}])"
-    return f"select *{COMPUTED.get(name, '')}{_absent(name, files[0])} from {rows}"
+    return f"select *{COMPUTED.get(name, '')}{_absent(name, files[0], stored)} from {rows}"
 
 
 def _mounted(files: str, mounts: Mapping[str, Sequence[str | None]]) -> str:
@@ -293,15 +314,16 @@ def _nulls(columns: dict[str, str]) -> str:
     return ", ".join(f"null::{kind} as {column}" for column, kind in columns.items())
 
 
-def _absent(name: str, file: Path) -> str:
+def _absent(name: str, file: Path, stored: Sequence[str] | None) -> str:
     """Later columns that the stored table lacks, to be selected after its own."""
     later = LATER.get(name)
     if not later:
         return ""
-    try:
-        stored = frozenset(pq.read_schema(file).names)
-    except UNREADABLE:
-        return ""  # DuckDB says what is wrong with it
+    if stored is None:
+        try:
+            stored = pq.read_schema(file).names
+        except UNREADABLE:
+            return ""  # DuckDB says what is wrong with it
     absent = {column: kind for column, kind in later.items() if column not in stored}
     return f", {_nulls(absent)}" if absent else ""
 
@@ -413,6 +435,12 @@ def _narrowed(rows: pa.Table) -> pa.Table:
 
 
 def _narrow(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if len(column) <= BRIEF:
+        whole = [None if one is None else int(one) for one in column.to_pylist()]
+        try:
+            return pa.chunked_array([pa.array(whole, pa.int64())])
+        except (OverflowError, pa.ArrowInvalid):
+            return pa.chunked_array([doubles(whole)])
     try:
         return column.cast(pa.int64())
     except pa.ArrowInvalid:

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
 import pyarrow as pa
-import pyarrow.compute as pc
-from pyarrow.parquet import ParquetFile
 
 from fathom.errors import DamagedRun, FathomError, UsageError, unknown
 from fathom.files import is_file, is_folder, is_there, listed
 from fathom.run import database, foreign, lost, macros, manifest, onefile
-from fathom.run.directory import find, resolve
+from fathom.run.arrow import parquet
+from fathom.run.directory import find, is_settled, resolve
 from fathom.run.engine import engine
 from fathom.run.logs import tool_of
 from fathom.run.rings import are_done, own_rings, remove
@@ -76,7 +75,7 @@ class Run:
             rows = pyarrow.dataset.dataset(parts, format="parquet")
             apart = name in database.APART and "runtime" in rows.schema.names
             return rows.to_table(
-                filter=None if self.with_runtime or not apart else ~pc.field("runtime")
+                filter=None if self.with_runtime or not apart else ~pyarrow.dataset.field("runtime")
             )
         except database.UNREADABLE as error:
             raise database.damaged(pattern, str(error)) from error
@@ -108,10 +107,10 @@ class Run:
         database.keep(self.connection, name, text)
 
     def has_rows(self, table: str) -> bool:
-        """Has this table any, be they the program's or a run-time's?"""
+        """Has this table of the run any? Not of `calls`, of which a copy has others."""
         if table not in self._filled:
-            _, parts = database.table_parts(self.path / "tables").get(table, (None, []))
-            self._filled[table] = database.rows_in(parts) > 0
+            some = self.sql(f'select exists (from "{table}") as some')
+            self._filled[table] = bool(some["some"][0].as_py())
         return self._filled[table]
 
     def keep_macro(self, name: str, rows_of: str | None = None) -> None:
@@ -124,16 +123,20 @@ class Run:
 
     def looking_at(self, text: str, **values: Any) -> "Run":
         """The same run, where `calls` are the rows of this statement."""
-        copy = Run(self.path, self._memory)
-        copy.connection = macros.cursor(self.connection)
+        copy = self._copy()
         database.keep(copy.connection, "calls", text, values)
         return copy
 
     def looking_at_rows(self, calls: pa.Table) -> "Run":
         """The same run, where these are the `calls`."""
-        copy = Run(self.path, self._memory)
-        copy.connection = macros.cursor(self.connection)
+        copy = self._copy()
         copy.connection.register("calls", calls)
+        return copy
+
+    def _copy(self) -> "Run":
+        """One with tables of its own beside the run's."""
+        copy = Run(self.path, self._memory)
+        copy.connection, copy._filled = macros.cursor(self.connection), self._filled
         return copy
 
 
@@ -160,7 +163,7 @@ def _known_streams(directory: Path) -> list[str]:
     if not is_file(known):
         return []
     try:
-        with ParquetFile(known) as file:
+        with parquet.ParquetFile(known) as file:
             return [str(path) for path in file.read(columns=["path"])["path"].to_pylist()]
     except database.UNREADABLE as error:
         raise database.damaged(known, str(error)) from error
@@ -172,7 +175,9 @@ def _pack(directory: Path, quiet: bool) -> None:
     """Asks the engine, which does nothing when the tables are up to date. What cannot be packed here
     (no engine, a read-only directory, streams that were deleted) is read as it is, if there is anything to read."""
     packed = is_file(directory / "tables" / "runs.parquet")
-    if not is_folder(directory / "streams") or (packed and _stays_as_it_is(directory)):
+    if not is_folder(directory / "streams"):
+        return
+    if packed and not is_settled(directory) and _stays_as_it_is(directory):
         return
     try:
         if not os.access(directory, os.W_OK):

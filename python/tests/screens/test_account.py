@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fathom.analysis import account
+from fathom.analysis import account, causes
 from fathom.analysis.findings import find, rules
 from fathom.run.store import Run, open_run
 from fathom.webapi import answers as screens
@@ -47,7 +47,7 @@ def test_it_is_the_account_of_show(run_directory: Path) -> None:
     answer = ask(run_directory)
     check(answer, open_run(run_directory))
     assert [one["label"] for one in answer["processes"]] == ["rank 1", "rank 0"]
-    assert dict(answer["causes"]) == account.CAUSES | BESIDE
+    assert dict(answer["causes"]) == causes.CAUSES | BESIDE
 
 
 def test_over_time_it_is_the_same_seconds(run_directory: Path) -> None:
@@ -95,7 +95,7 @@ def test_reads_lie_where_heat_has_them_and_syncs_where_they_ran(tmp_path: Path) 
 def test_parts_stand_in_one_order_the_little_ones_together() -> None:
     slowest = {"locks": 0.2, "names": 50.0, "sync": 0.1, "transfer": 29.7}
     median = {"transfer": 39.9, "locks": 0.1}
-    shares = [account.Share(3, 3, 80.0, slowest), account.Share(5, 5, 40.0, median)]
+    shares = [causes.Share(3, 3, 80.0, slowest), account.Share(5, 5, 40.0, median)]
     first, second = split_bars(shares, 100.0)
     assert list(first) == ["names", "transfer", OTHERS, NOT_IO]
     assert list(second) == ["transfer", OTHERS, NOT_IO]
@@ -104,7 +104,7 @@ def test_parts_stand_in_one_order_the_little_ones_together() -> None:
 
 def test_one_little_cause_keeps_its_name_and_nothing_has_no_part() -> None:
     """Threads that did I/O at once spent more than the run lasted."""
-    share = account.Share(0, None, 80.0, {"names": 79.9, "locks": 0.1})
+    share = causes.Share(0, None, 80.0, {"names": 79.9, "locks": 0.1})
     assert [list(one) for one in split_bars([share], 50.0)] == [["names", "locks"]]
 
 
@@ -153,4 +153,4 @@ def test_a_report_has_it_behind_the_first_facts(run_directory: Path) -> None:
 def test_every_cause_has_a_colour() -> None:
     root = Path(__file__).parents[3]
     table = (root / "web/src/draw/causes.ts").read_text()
-    assert re.findall(r'^\t"?([\w-]+)"?: \{ onWhite', table, re.MULTILINE) == list(account.CAUSES)
+    assert re.findall(r'^\t"?([\w-]+)"?: \{ onWhite', table, re.MULTILINE) == list(causes.CAUSES)

@@ -1,10 +1,10 @@
 """Collective calls of MPI-IO, one by one, by function, by aggregator."""
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from fathom.analysis import Source
 from fathom.analysis.own import SECOND
+from fathom.run.arrow import compute as pc
 from fathom.run.database import as_doubles
 
 # Columns in ns, by what they are called in seconds.

@@ -1,10 +1,10 @@
 """What MPI-IO moved beyond what it was asked for: data sieving, read-modify-write, locks."""
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from fathom.analysis import Source
 from fathom.analysis.collectives.operations import in_seconds
+from fathom.run.arrow import compute as pc
 from fathom.run.database import added, as_doubles
 
 

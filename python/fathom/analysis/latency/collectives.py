@@ -1,12 +1,12 @@
 """Operations that several ranks make together: waiting for the last, communication, storage."""
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from fathom.analysis import Source
 from fathom.analysis.latency.ask import Answer, Question
 from fathom.analysis.latency.pieces import statement
 from fathom.analysis.latency.segment import whole
+from fathom.run.arrow import compute as pc
 from fathom.run.database import as_doubles
 
 COLUMNS = {

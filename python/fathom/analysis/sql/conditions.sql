@@ -120,10 +120,9 @@ regexp_replace(
 
 -- The suffix of a file without its dot, empty without one in letters.
 create or replace macro suffix_letters(path) as
-if(
-	is_random(regexp_extract(path, '[^/][.]([A-Za-z][A-Za-z0-9_]{0,9})$', 1), ''), '',
-	regexp_extract(path, '[^/][.]([A-Za-z][A-Za-z0-9_]{0,9})$', 1)
-);
+list_transform(
+	[regexp_extract(path, '[^/][.]([A-Za-z][A-Za-z0-9_]{0,9})$', 1)], lambda suffix: if(is_random(suffix, ''), '', suffix)
+)[1];
 
 -- Files of one suffix, `*.rst`; null without one in letters.
 create or replace macro file_suffix(path) as
@@ -132,8 +131,10 @@ create or replace macro file_suffix(path) as
 -- Files that belong together, as the shell would name them: numbers and random letters are `*`, but for those of a suffix: `out.00012.h5` is
 -- of `out.*.h5`.
 create or replace macro file_group(path) as
-starred(regexp_extract(if(suffix_letters(path) = '', path, path[:-length(suffix_letters(path)) - 2]), '[^/]*$'))
-|| coalesce('.' || nullif(suffix_letters(path), ''), '');
+list_transform(
+	[suffix_letters(path)],
+	lambda suffix: starred(regexp_extract(if(suffix = '', path, path[:-length(suffix) - 2]), '[^/]*$')) || coalesce('.' || nullif(suffix, ''), '')
+)[1];
 
 -- The least and the end of a bin of a histogram of sizes, in bytes: powers of 4, and the last without an end.
 create or replace macro size_from(bin) as

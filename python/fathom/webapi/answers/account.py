@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fathom.analysis.account import CAUSES, REFERENCES, Bar, Share, bar, prepare
+from fathom.analysis.account import bar, prepare
+from fathom.analysis.causes import CAUSES, REFERENCES, Bar, Share
 from fathom.analysis.selection import Selection
 from fathom.pages.account import kernel_words, who
 from fathom.run.background import in_background
