@@ -92,6 +92,7 @@ def test_who_looks_at_a_packed_run_loads_neither(tmp_path: Path) -> None:
     run = tmp_path / "x.fathom"
     write = "import os, sys; os.write(os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY), b'x')"
     program = [sys.executable, "-c", write, tmp_path / "file"]
+    env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}  # where the seal is of who did
     for words in (["run", "--no-show", "-o", run, "--", *program], ["pack", run]):
-        subprocess.run([paths.FATHOM, *words], check=True, capture_output=True, timeout=60)
+        subprocess.run([paths.FATHOM, *words], check=True, capture_output=True, timeout=60, env=env)
     assert not reads_tables(run, tmp_path, 80)

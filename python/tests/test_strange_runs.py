@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from fathom.__main__ import main
+from fathom.cache import seal
 from fathom.errors import DamagedRun
 from fathom.run import database, manifest, onefile, scratch
 from fathom.run.store import open_run
@@ -131,6 +132,22 @@ def test_answers_are_not_written_elsewhere(run_directory: Path, asked: Callable[
     for reader in (*READERS, ("view", "--prepare")):
         asked(reader, run_directory)
     assert list(elsewhere.iterdir()) == []
+
+
+def test_a_strangers_answers_are_not_believed(
+    run_directory: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They fit the run, and what he worked them out by is what we have; but he has another secret."""
+    (run_directory / "tables" / "packed").write_text("alive=0\n")
+    right = main(["show", str(run_directory)]), capsys.readouterr().out
+    (kept,) = (run_directory / "tables" / "screens").iterdir()
+    head, _, rest = kept.read_bytes().partition(b"\n")
+    content = rest.partition(b"\n")[2].replace(b'"title": "', b'"title": "\\u001b[31m')
+    monkeypatch.setattr(seal, "_secret", lambda: bytes(seal.BYTES))
+    kept.write_bytes(b"\n".join((head, seal.sealed(head + content) or b"", content)))
+    assert main(["show", str(run_directory)]) == 0 and "\x1b" in capsys.readouterr().out
+    monkeypatch.undo()
+    assert (main(["show", str(run_directory)]), capsys.readouterr().out) == right
 
 
 def test_the_name_of_a_file_is_no_sql(run_directory: Path, asked: Callable[..., str]) -> None:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+from fathom.cache.seal import sealed
 from fathom.files import replace_bytes
 
 #: Seconds from which on an answer is worth a file, and how many files a folder may have.
@@ -13,30 +14,35 @@ SLOW, FILES = 0.1, 200
 
 
 class CacheFolder:
-    """A file for each answer. Its first line has the fingerprint of what it was worked out from, and the key."""
+    """A file for each answer. Its first line has the fingerprint of what it was worked out from, and the key; the
+    second the seal of who did."""
 
     def __init__(self, folder: Path, fingerprint: Callable[[], str]) -> None:
         """Where the folder cannot be written to, nothing is stored."""
         self._folder, self._fingerprint = folder, fingerprint
 
     def read(self, key: str) -> bytes | None:
-        """None where it is not there, damaged, or worked out from other tables."""
+        """None where it is not there, damaged, worked out from other tables, or by somebody else."""
         with contextlib.suppress(OSError):
-            head, _, content = self._file(key).read_bytes().partition(b"\n")
-            if head == self._head(key):
+            head, _, rest = self._file(key).read_bytes().partition(b"\n")
+            seal, _, content = rest.partition(b"\n")
+            if head == self._head(key) and seal == sealed(head + content):
                 return content
         return None
 
     def write(self, key: str, content: bytes) -> None:
         """Stores an answer, unless the folder is full."""
-        file = self._file(key)
+        file, head = self._file(key), self._head(key)
+        seal = sealed(head + content)
+        if not seal:
+            return
         with contextlib.suppress(OSError):
             if self._folder.is_symlink() or self._folder.parent.is_symlink():
                 return  # leads out of the run
             self._folder.mkdir(exist_ok=True)
             if not file.exists() and sum(1 for _ in self._folder.iterdir()) >= FILES:
                 return
-            replace_bytes(file, self._head(key) + b"\n" + content)
+            replace_bytes(file, b"\n".join((head, seal, content)))
 
     def _head(self, key: str) -> bytes:
         return json.dumps([self._fingerprint(), key]).encode()
