@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 
 from forward.records import check_order, tiles
-from forward.test_behind import Behind, behind
+from forward.test_behind import behind
 from forward.test_c_client import DRIVE
 from forward.test_fuse import Mounted
 from forward.test_preload import PRELOAD
@@ -28,7 +28,7 @@ C_RECORDS = 1500
 PROGRAMS = 2
 #: As servers have it, s: a program of a busy machine may be away for longer than tests of theirs wait.
 LEASE = 30
-Servers = Behind | Stripes
+Servers = groups.Group | Stripes
 APPEND = """
 import os, sys, time
 sys.path.insert(0, sys.argv[1])
@@ -48,9 +48,11 @@ os.fsync(out)
 """
 
 
-def an_end(chance: random.Random) -> signal.Signals:
-    """Of a server: every third is asked for."""
-    return chance.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGTERM])
+def end_one(servers: Servers, chance: random.Random) -> None:
+    """Any is killed, or asked to end: rarely where others ask it on, as it goes on for ten seconds then."""
+    count = len(servers.servers)
+    is_asked = chance.random() < (0.35 if count == 1 else 0.07)
+    servers.restart(chance.randrange(count), signal.SIGTERM if is_asked else signal.SIGKILL)
 
 
 def killed_group(place: Path, seed: int) -> int:
@@ -72,7 +74,7 @@ def killed_sources(started: AbstractContextManager[groups.Group], chance: random
         threads = groups.run(sources, range(RECORDS // 2))
         for _ in range(kills):
             time.sleep(chance.uniform(0, 0.4))
-            g.restart(chance.randrange(len(g.servers)), an_end(chance))
+            end_one(g, chance)
         groups.finish(threads, 180)
         groups.check(g, sources, RECORDS // 2)
     return kills
@@ -89,7 +91,7 @@ def cut_group(place: Path, seed: int) -> int:
             for _ in range(chance.randrange(1, 4)):
                 time.sleep(chance.uniform(0, 0.15))
                 groups.cut(g, chance.randrange(count))
-            g.restart(chance.randrange(count), an_end(chance))
+            end_one(g, chance)
         groups.finish(threads, 180)
         groups.check_cut(g)
     return kills
@@ -187,7 +189,7 @@ def killed(servers: Servers, names: Path, seed: int, at: list[tuple[str, dict[st
 def end_some(servers: Servers, kills: int, chance: random.Random) -> None:
     for _ in range(kills):
         time.sleep(chance.uniform(0, 0.5))
-        servers.restart(chance.randrange(len(servers.servers)), an_end(chance))
+        end_one(servers, chance)
 
 
 def killed_api(place: Path, seed: int) -> int:
