@@ -11,12 +11,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from .client import READ, Client, Server
+from .client import READ, Client, Refused, Server
 from .records import check_order, record, tiles
 from .wire import NUMBERS, request
 
 FLAG = NUMBERS["flag"]
 RETRY, PULL, NONBLOCKING = FLAG["retry"], FLAG["pull"], FLAG["nonblocking"]
+DRAINING = NUMBERS["status"]["draining"]
 
 
 SHARED = {NUMBERS["hint"]["append_shared"]: b""}
@@ -47,9 +48,9 @@ class Group:
         """What a server of that name exports."""
         return self.tmp / "store"
 
-    def restart(self, number: int) -> None:
-        """Killed, and started again on its socket."""
-        self.servers[number].stop(signal.SIGKILL)
+    def restart(self, number: int, how: signal.Signals = signal.SIGKILL) -> None:
+        """Ended, and started again on its socket."""
+        self.servers[number].stop(how)
         self.servers[number] = self.start(number)
 
     def owner(self) -> int:
@@ -76,6 +77,12 @@ def group(tmp: Path, count: int, *options: str) -> Iterator[Group]:
         started.stop()
 
 
+def await_another(error: OSError | Refused) -> None:
+    """A lost connection, and the word of a server that ends, are no answer; anything else is raised."""
+    if isinstance(error, Refused) and error.status != DRAINING:
+        raise error
+
+
 class Source:
     """Appends records through one server, whatever happens to it, and asks again where it had no answer."""
 
@@ -91,7 +98,8 @@ class Source:
             try:
                 self.client = Client(self.address, like=self.client)
                 return self.client, self.client.open("log")
-            except OSError:
+            except (OSError, Refused) as error:
+                await_another(error)
                 assert time.time() < end, "no server for a minute"
                 time.sleep(0.02)
 
@@ -110,7 +118,8 @@ class Source:
                     self.offsets[self.number, step] = client.reply(seq, data)[1][0]
                     self.failed += client.commit(handle, 2)
                     break
-                except OSError:
+                except (OSError, Refused) as error:
+                    await_another(error)
                     client, handle = self._again(end)
                     flags = flags & PULL | RETRY
 

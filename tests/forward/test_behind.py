@@ -26,10 +26,10 @@ STREAM = 77  # of a client's calls, as a trace would name it
 class Behind(Group):
     """The first has tmp/store, the others have the first."""
 
-    def __init__(self, tmp: Path, count: int, *options: str) -> None:
+    def __init__(self, tmp: Path, count: int, *options: str, lease: int = 1) -> None:
         self.tmp = tmp
         self.names = [f"s{number}" for number in range(count)]
-        self.options = ["--lease", "1", *options]
+        self.options = ["--lease", str(lease), *options]
         self.servers = [self.start(number) for number in range(count)]
 
     def exports(self, name: str) -> Path:
@@ -37,8 +37,8 @@ class Behind(Group):
 
 
 @contextmanager
-def behind(tmp: Path, count: int, *options: str) -> Iterator[Behind]:
-    started = Behind(tmp, count, *options)
+def behind(tmp: Path, count: int, *options: str, lease: int = 1) -> Iterator[Behind]:
+    started = Behind(tmp, count, *options, lease=lease)
     try:
         yield started
         for one in started.servers:

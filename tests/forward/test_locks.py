@@ -385,6 +385,7 @@ def test_an_older_request_of_another_connection_does_not_end_a_wait(served: Serv
     second = served.client(like=waiter)
     waits = request("lock", [handle, *claim(flags=WAIT)])
     waiter.send("lock", waits, seq=1000, deadline=60_000)
+    [holder.ask("ping") for _ in range(2)]  # it waits by now
     second.reply(second.send("ping", request("ping", []), seq=5))
     holder.ask("unlock", handle, *claim(NONE))
     waiter.reply(1000)

@@ -98,6 +98,12 @@ BODIES = {
 }  # fmt: skip
 
 
+LIMITS = {
+    "a body of more than 256 KiB": "a body of 262145 bytes, the most is 262144",
+    "data that was not pulled": "a body of 9 bytes, the most is 0",
+}
+
+
 @pytest.mark.parametrize("what", BODIES)
 def test_a_wrong_body_is_answered_with_eproto_and_ends_it(served: Server, what: str) -> None:
     client = client_of(served)
@@ -109,6 +115,8 @@ def test_a_wrong_body_is_answered_with_eproto_and_ends_it(served: Server, what: 
         client.reply(seq)
     assert error.value.status == errno.EPROTO
     assert error.value.text
+    if what in LIMITS:
+        assert error.value.text == LIMITS[what]
     with pytest.raises((EOFError, ConnectionError)):
         client.frame()
 

@@ -29,12 +29,12 @@ A_SIZE, A_MTIME, A_NLINK = 8, 12, 1  # places in the attributes
 class Stripes:
     """Servers with a directory each, tmp/store0 and so on."""
 
-    def __init__(self, tmp: Path, count: int, stripe: int, *options: str) -> None:
+    def __init__(self, tmp: Path, count: int, stripe: int, *options: str, lease: int = 2) -> None:
         self.tmp, self.count = tmp, count
         listed = tmp / "servers"
         listed.write_text("".join(f"unix:{tmp}/s{number}\n" for number in range(count)))
-        self.options = ["--stripe", str(listed), "--stripe-size", str(stripe), "--lease", "2"]
-        self.options += options
+        self.options = ["--stripe", str(listed), "--stripe-size", str(stripe), *options]
+        self.options += ["--lease", str(lease)]
         self.servers = [self.start(number) for number in range(count)]
 
     def start(self, number: int) -> Server:
@@ -47,9 +47,9 @@ class Stripes:
         """A server's directory."""
         return self.tmp / f"store{number}"
 
-    def restart(self, number: int) -> None:
-        """Killed, and started again on its socket."""
-        self.servers[number].stop(signal.SIGKILL)
+    def restart(self, number: int, how: signal.Signals = signal.SIGKILL) -> None:
+        """Ended, and started again on its socket."""
+        self.servers[number].stop(how)
         self.servers[number] = self.start(number)
 
     def data(self) -> list[Path]:
@@ -63,8 +63,8 @@ class Stripes:
 
 
 @contextmanager
-def stripes(tmp: Path, count: int, stripe: int, *options: str) -> Iterator[Stripes]:
-    started = Stripes(tmp, count, stripe, *options)
+def stripes(tmp: Path, count: int, stripe: int, *options: str, lease: int = 2) -> Iterator[Stripes]:
+    started = Stripes(tmp, count, stripe, *options, lease=lease)
     try:
         yield started
         for server in started.servers:

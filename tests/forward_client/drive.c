@@ -432,14 +432,17 @@ static void stopped(const char *address, char **words)
 	fathom_fwd_finalize(c);
 }
 
-/* ---- records: ADDRESS FILE N: appends of any size, the offsets printed ---- */
+/* ---- records: ADDRESS FILE N: appends of any size, the offsets printed; servers may be killed meanwhile ---- */
 
 static void records(const char *address, char **words)
 {
 	struct fathom_fwd *c = connect_to(address);
 	struct fathom_fwd_handle file = open_file(c, words[0]);
+	const struct fathom_fwd_path path = {&file, words[0]};
 	uint64_t seed = (uint64_t)getpid();
 
+	hints.path = &path;
+	hints.paths = 1;
 	for (int i = 0; i < atoi(words[1]); i++) {
 		size_t n = 16 + random_below(&seed, random_below(&seed, 8) ? 500 : 60000);
 		char *record = malloc(n + 1);
@@ -453,6 +456,7 @@ static void records(const char *address, char **words)
 		free(record);
 	}
 	FINE(fathom_fwd_commit(c, &file, FATHOM_FWD_WRITTEN, NULL, &hints));
+	hints.paths = 0;
 	fathom_fwd_finalize(c);
 }
 

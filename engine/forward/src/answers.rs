@@ -194,9 +194,12 @@ pub fn request_path(files: &mut Files, pending: &Pending) -> String {
 		Request::Mknod { path, .. } => Some(path),
 		_ => None,
 	};
-	let relative = relative.map(|path| String::from_utf8_lossy(&path.0).into_owned());
+	let relative = relative.map(|path| String::from_utf8_lossy(&path.0)).unwrap_or_default();
+	if relative.starts_with('/') {
+		return relative.into_owned(); // it leads out, whatever the directory is
+	}
 	let path = files.get(&pending.handle).map(|file| file.path.clone()).unwrap_or_default();
-	[path, relative.unwrap_or_default()].join("/").trim_matches('/').to_owned()
+	[path.as_str(), &*relative].join("/").trim_matches('/').to_owned()
 }
 
 /// The reply to a request, with status 0.

@@ -9,6 +9,7 @@ use fathom_wire::number::{limit, reserve};
 use fathom_wire::{Extent, Gap, Handle, Reply, Wanted};
 use rustix::io::Errno;
 
+use crate::appends::ended;
 use crate::auth::random;
 use crate::clock;
 use crate::data::is_tail;
@@ -75,6 +76,8 @@ pub enum Answer {
 pub struct Served {
 	asker: Asker,
 	wanted: Vec<Wanted>,
+	/// Appends that it said have ended.
+	ended: Vec<Key>,
 	answer: Result<Answer, Errno>,
 	/// It lets a file be truncated.
 	begins_cut: Option<Key>,
@@ -249,16 +252,19 @@ impl OwnedFile {
 			let answer = self.serve(&asker, &request, &mut lines);
 			let reserves = request.flags & (reserve::ASKED | reserve::GIVEN_UP | reserve::CUT) == 0;
 			let wanted = if reserves { request.wanted } else { Vec::new() };
-			served.push(Served { asker, wanted, answer, begins_cut, ends_cut });
+			let ended = ended(&request.outcomes).collect();
+			served.push(Served { asker, wanted, ended, answer, begins_cut, ends_cut });
 		}
 		self.used |= !lines.is_empty();
 		(served, lines)
 	}
 
-	/// The journal could not be written: what was to be handed out is a gap, and nothing is cut. What was cut stays so: the
-	/// journal says that it may be.
+	/// The journal could not be written: what was to be handed out is a gap, no append has ended, as its client is told that it
+	/// failed, and nothing is cut. What was cut stays so: the journal says that it may be.
 	fn lose(&mut self, served: &mut [Served], errno: Errno) {
 		for served in served {
+			let ledger = self.ledger.get_or_insert_default();
+			served.ended.iter().for_each(|key| ledger.reopen(*key));
 			if served.ends_cut {
 				continue;
 			}
@@ -476,5 +482,36 @@ impl Server {
 			}
 			_ => {} // an asker gets the kind of answer it asked for
 		}
+	}
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+	use super::*;
+
+	#[test]
+	fn an_end_that_was_not_journaled_is_in_no_later_journal() {
+		let mut owner = AppendOwner::new(None).unwrap();
+		let file = owner.file(Handle::default());
+		let wanted = vec![Wanted { client: 1, seq: 1, length: 5, align: 1 }];
+		let asked = OwnerRequest { stamp: file.stamp, wanted, ..OwnerRequest::default() };
+		let last = Gap { client: 1, seq: 1, ..Gap::default() };
+		let told = OwnerRequest { outcomes: vec![last], ..OwnerRequest::default() };
+		file.waiting = vec![
+			(Asker::Local(Handle::default()), asked),
+			(Asker::Local(Handle::default()), told.clone()),
+		];
+		let is_done = |file: &OwnedFile| {
+			let lines = file.ledger.as_ref().unwrap().lines();
+			lines.contains(&Line::Done((1, 1)))
+		};
+		let mut served = file.serve_all().0.split_off(1);
+		assert!(is_done(file));
+		file.lose(&mut served, Errno::NOSPC);
+		assert!(!is_done(file));
+		file.waiting = vec![(Asker::Local(Handle::default()), told)];
+		file.serve_all();
+		assert!(is_done(file));
 	}
 }

@@ -19,6 +19,11 @@ const TIMED_OUT: u32 = Errno::TIMEDOUT.raw_os_error() as u32;
 /// Most appends of a file, or outcomes, in one request to its owner.
 const MOST: usize = limit::FAILED as usize;
 
+/// Appends of which these say all.
+pub fn ended(outcomes: &[Gap]) -> impl Iterator<Item = Key> {
+	outcomes.iter().filter(|outcome| outcome.errno == 0).map(|last| (last.client, last.seq))
+}
+
 impl Server {
 	pub fn begin_append(
 		&mut self,
@@ -140,13 +145,10 @@ impl Server {
 		let most = if wants { end.waiting.len().min(MOST) } else { 0 };
 		let keys: Vec<Key> = end.waiting.drain(..most).collect();
 		let outcomes: Vec<Gap> = end.outcomes.drain(..end.outcomes.len().min(MOST)).collect();
-		// an append is told of as a whole: its last line goes last
-		let written =
-			if end.outcomes.is_empty() { std::mem::take(&mut end.written) } else { Vec::new() };
 		let wanted: Vec<Wanted> = keys.iter().map(|key| self.wanted(*key)).collect();
 		if let Some(file) = self.files.get(&handle) {
 			let (wanted, outcomes) = (wanted.clone(), outcomes.clone());
-			file.end.asking = Some(Asking { wanted, outcomes, written });
+			file.end.asking = Some(Asking { wanted, outcomes });
 		}
 		self.ask_owner(
 			handle,
@@ -168,7 +170,8 @@ impl Server {
 	/// The owner has answered.
 	pub fn placed(&mut self, handle: Handle, offsets: Result<(Vec<u64>, u64), Trouble>) {
 		let Some(file) = self.files.get(&handle) else { return };
-		let Some(Asking { wanted, outcomes, written }) = file.end.asking.take() else { return };
+		let Some(Asking { wanted, outcomes }) = file.end.asking.take() else { return };
+		let written: Vec<Key> = ended(&outcomes).collect();
 		match &offsets {
 			Ok((offsets, stamp)) => {
 				let answered = wanted.iter().zip(offsets.iter().copied());
@@ -186,10 +189,10 @@ impl Server {
 				}
 				wanted.iter().for_each(|w| self.unplaced((w.client, w.seq), trouble));
 				if (trouble.again && !wanted.is_empty()) || !outcomes.is_empty() {
-					// those that are told that they failed have failed
+					// those that are told that they failed have failed; that they have ended is said last
 					let lost = |key: &Key| self.lost(*key, trouble.status());
 					let lost: Vec<Gap> = written.iter().flat_map(lost).collect();
-					let outcomes = outcomes.into_iter().chain(lost).collect();
+					let outcomes = lost.into_iter().chain(outcomes).collect();
 					let request = OwnerRequest { wanted, outcomes, ..OwnerRequest::default() };
 					self.give_up_at_owner(handle, request);
 				}
@@ -282,7 +285,6 @@ impl Server {
 			file.end.outcomes.push(Gap { offset, length, client, seq, errno: *errno });
 		}
 		file.end.outcomes.push(Gap { client, seq, ..Gap::default() });
-		file.end.written.push(key);
 		self.exchange_with_owner(handle);
 	}
 

@@ -301,8 +301,9 @@ impl Connection {
 				return Ok(None);
 			};
 			let header = Header::decode(head).map_err(|error| (error, None))?;
-			if header.body > self.body_limit(&header) {
-				return Err((WireError::Body(header.body), Some(header)));
+			let most = self.body_limit(&header);
+			if header.body > most {
+				return Err((WireError::Body(header.body, most), Some(header)));
 			}
 			self.parsed += HEADER;
 			let wanted = header.body as usize;

@@ -42,8 +42,7 @@ pub struct End {
 	pub probe: u64,
 	/// Appends that wait for an extent, in order.
 	pub waiting: Vec<Key>,
-	/// Appends that are done, of which the owner does not know yet, and the outcomes to be reported.
-	pub written: Vec<Key>,
+	/// What became of extents, of which the owner does not know yet. That an append has ended comes behind what failed of it.
 	pub outcomes: Vec<Gap>,
 	/// The request to the owner that is under way.
 	pub asking: Option<Asking>,
@@ -59,14 +58,12 @@ pub struct End {
 pub struct Asking {
 	pub wanted: Vec<Wanted>,
 	pub outcomes: Vec<Gap>,
-	/// Appends whose outcomes these are.
-	pub written: Vec<Key>,
 }
 
 impl Asking {
 	/// It only says that nobody appends any more.
 	fn leaves(&self) -> bool {
-		self.wanted.is_empty() && self.written.is_empty()
+		self.wanted.is_empty() && self.outcomes.is_empty()
 	}
 }
 

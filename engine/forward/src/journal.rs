@@ -243,4 +243,13 @@ mod tests {
 		let whole = store.read(&journal.name).unwrap().unwrap();
 		assert_eq!(whole, text(&[Line::Size(3)]).as_bytes());
 	}
+
+	#[test]
+	fn what_is_added_behind_a_line_that_was_cut_off_is_read() {
+		let store = Arc::new(Own(Disk::new(true, LONG), 0));
+		let journal = Journal::of(Some(store.clone()), &Handle::default());
+		store.open(&journal.name).unwrap().add(b"\ntaken 1 1 0 5").unwrap();
+		journal.add(&[Line::Size(3)]).unwrap();
+		assert_eq!(journal.read().unwrap().0.lines(), [Line::Size(3)]);
+	}
 }

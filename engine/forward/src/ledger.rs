@@ -103,6 +103,13 @@ impl Ledger {
 		}
 	}
 
+	/// That it has ended was not journaled: until its server says so again a new journal does not say it either.
+	pub fn reopen(&mut self, key: Key) {
+		if let Some(taken) = self.taken.get_mut(&key) {
+			taken.done = false;
+		}
+	}
+
 	/// A client repeats nothing that is older than its window.
 	fn forget(&mut self, (client, seq): Key) {
 		let oldest = seq.saturating_sub(u64::from(limit::WINDOW));

@@ -89,7 +89,7 @@ impl Header {
 			return Err(WireError::Unknown("kind of frame", u64::from(self.kind)));
 		}
 		if self.body > limit::BODY {
-			return Err(WireError::Body(self.body));
+			return Err(WireError::Body(self.body, limit::BODY));
 		}
 		if self.client == 0
 			|| (self.seq == 0) != matches!(self.op, op::HELLO | op::AUTH | op::MUNGE)

@@ -23,8 +23,6 @@ pub use types::{
 	Time, Wanted,
 };
 
-use number::limit;
-
 /// Why bytes are no frame of this protocol.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
@@ -38,8 +36,8 @@ pub enum WireError {
 	BodyChecksum,
 	#[error("unknown {0} {1}")]
 	Unknown(&'static str, u64),
-	#[error("a body of {0} bytes, the most is {most}", most = limit::BODY)]
-	Body(u32),
+	#[error("a body of {0} bytes, the most is {1}")]
+	Body(u32, u32),
 	#[error("{0} of {1}, the most is {2}")]
 	TooMany(&'static str, u64, u32),
 	#[error("{0} that cannot be")]
