@@ -13,17 +13,17 @@ SLOW, FILES = 0.1, 200
 
 
 class CacheFolder:
-    """A file for each answer. Its first line has the fingerprint of what it was worked out from, and the key."""
+    """A file for each answer. Its first line is a checksum of what it was worked out from, the key, and the answer."""
 
     def __init__(self, folder: Path, fingerprint: Callable[[], str]) -> None:
         """Where the folder cannot be written to, nothing is stored."""
         self._folder, self._fingerprint = folder, fingerprint
 
     def read(self, key: str) -> bytes | None:
-        """None where it is not there, damaged, or worked out from other tables."""
+        """None where it is not there, damaged, somebody else's, or worked out from other tables."""
         with contextlib.suppress(OSError):
             head, _, content = self._file(key).read_bytes().partition(b"\n")
-            if head == self._head(key):
+            if head == self._head(key, content):
                 return content
         return None
 
@@ -36,10 +36,12 @@ class CacheFolder:
             self._folder.mkdir(exist_ok=True)
             if not file.exists() and sum(1 for _ in self._folder.iterdir()) >= FILES:
                 return
-            replace_bytes(file, self._head(key) + b"\n" + content)
+            replace_bytes(file, self._head(key, content) + b"\n" + content)
 
-    def _head(self, key: str) -> bytes:
-        return json.dumps([self._fingerprint(), key]).encode()
+    def _head(self, key: str, content: bytes) -> bytes:
+        """Who prepares a run for others does not know which inode its folder will have there."""
+        of = [self._fingerprint(), key, self._folder.parent.stat().st_ino]
+        return hashlib.sha256(json.dumps(of).encode() + content).hexdigest().encode()
 
     def _file(self, key: str) -> Path:
         return self._folder / hashlib.sha256(key.encode(errors="surrogatepass")).hexdigest()[:32]
