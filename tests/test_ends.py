@@ -192,7 +192,9 @@ def test_rings_of_somebody_else_are_not_used(tmp_path: Path, end: str) -> None:
     for path in (rings / "control", rings):
         os.chown(path, 65534, 65534)
     told = {"LD_PRELOAD": str(paths.LIBRARY), "FATHOM_RUN": str(run), "FATHOM_RING": str(rings)}
-    subprocess.run([WRITES, tmp_path / "f", "100", "8", end], env={**os.environ, **told}, check=False)
+    subprocess.run(
+        [WRITES, tmp_path / "f", "100", "8", end], env={**os.environ, **told}, check=False
+    )
     assert [path.name for path in rings.iterdir()] == ["control"]
     if end == "exit":
         count = "select count(*) from calls where op = 'pwrite'"

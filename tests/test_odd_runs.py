@@ -26,7 +26,9 @@ for size in range(1, 21):
         os.pwrite(fd, bytes(size), number * size)
 os.close(fd)
 for name in sys.argv[1:]:
-    os.close(os.open(name, os.O_CREAT | os.O_RDWR, 0o644))
+    fd = os.open(name, os.O_CREAT | os.O_RDWR, 0o644)
+    os.pwrite(fd, bytes(100), 0)
+    os.close(fd)
 """
 #: Colours, a return, C1's own escape, a line that runs backwards.
 HOSTILE = "a\x1b[31m\r\x9b2J\u202etxt"
@@ -209,15 +211,34 @@ def test_tables_that_are_a_file_are_one_line(place: Path) -> None:
     assert [path.name for path in place.glob("run.fathom/tables*")] == ["tables"]
 
 
-def test_what_is_advised_for_a_damaged_table_mends_it(place: Path) -> None:
-    right = fathom("show", "run", cwd=place).stdout
-    shutil.rmtree(place / "run.fathom" / "tables" / "answers", ignore_errors=True)
-    os.truncate(place / "run.fathom" / "tables" / "files.parquet", 100)
-    done = fathom("query", "run", "--sql", "from files", cwd=place)
+@pytest.mark.parametrize("name", ["run", "it's $(touch pwned);`touch pwned`\x1b[31m"])
+def test_what_is_advised_for_a_damaged_table_mends_it(place: Path, name: str) -> None:
+    """As a shell takes it, whatever the sender called the run."""
+    run = (place / "run.fathom").rename(place / f"{name}.fathom")
+    right = fathom("show", name, cwd=place).stdout
+    shutil.rmtree(run / "tables" / "answers", ignore_errors=True)
+    os.truncate(run / "tables" / "files.parquet", 100)
+    done = fathom("query", name, "--sql", "from files", cwd=place)
     assert done.returncode == 3 and done.stderr.count("\n") == 1
-    advised = done.stderr.rpartition("fathom ")[2].split()
-    assert fathom(*advised, cwd=place).returncode == 0
-    assert fathom("show", "run", cwd=place).stdout == right
+    advised = done.stderr.rpartition("fathom ")[2]
+    subprocess.run(["bash", "-c", f"{paths.FATHOM} {advised}"], cwd=place, check=True)
+    assert fathom("show", name, cwd=place).stdout == right
+    assert not (place / "pwned").exists()
+
+
+def test_a_doctor_is_advised_for_a_name_as_a_shell_takes_it(tmp_path: Path) -> None:
+    """Of a static program nothing is recorded."""
+    program = tmp_path / "a b;c"
+    source = subprocess.run(
+        ["cc", "-static", "-x", "c", "-o", str(program), "-"],
+        input=b"int main(void) {}",
+        check=False,
+    )
+    if source.returncode:
+        pytest.skip("no static libc")
+    fathom("run", "--no-show", "-o", "run", "--", program, cwd=tmp_path)
+    text = " ".join(fathom("show", "run", cwd=tmp_path).stdout.split())
+    assert f"fathom doctor '{program}' says which" in text
 
 
 def refused(place: Path, *words: str) -> str:
@@ -308,7 +329,11 @@ def on_a_terminal(*words: object, cwd: Path) -> str:
         ("generate", "--from", "run", "-o", "out"),
         ("patterns", "run"),
         ("run", "--no-show", "-o", "x", "--", HOSTILE),
-        ("run", "--no-show", "-o", "run", "--", "true"),
+        ("run", "--no-show", "-o", "named", "--", "true"),
+        ("report", "named", "-o", "out.html"),
+        ("view", "named", "--prepare"),
+        ("show", "named", "--svg", f"{HOSTILE}.svg"),
+        ("show", "run", "--next"),
         ("show", "run", "--by", HOSTILE),
         ("show", HOSTILE),
         ("pack", HOSTILE),
@@ -318,9 +343,23 @@ def on_a_terminal(*words: object, cwd: Path) -> str:
 )
 def test_no_name_gives_a_terminal_orders(tmp_path: Path, words: tuple[str, ...]) -> None:
     record(tmp_path, HOSTILE)
-    if words[0] == "run" and "x" not in words:  # the directory's own name
+    if "named" in words:
         (tmp_path / "run.fathom").rename(tmp_path / f"{HOSTILE}.fathom")
-        words = tuple(HOSTILE if word == "run" and at else word for at, word in enumerate(words))
-    sent = on_a_terminal(*words, cwd=tmp_path)
+    sent = on_a_terminal(*(HOSTILE if one == "named" else one for one in words), cwd=tmp_path)
     assert sent
     assert [one for one in ("\x1b[31m", "\r\x9b", "\x9b", "\u202e") if one in sent] == []
+
+
+def test_no_name_is_raw_in_text_that_is_written(tmp_path: Path) -> None:
+    """A comment that turns around stops a compiler, too."""
+    record(tmp_path, HOSTILE)
+    (tmp_path / "run.fathom").rename(tmp_path / f"{HOSTILE}.fathom")
+    files = ("--files", "*txt")
+    for words in (
+        ("generate", "--from", HOSTILE, "-o", "out"),
+        ("replay", HOSTILE, "--emit-c", "out/x.c"),
+    ):
+        done = fathom(*words, *files, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    lines = [one for path in (tmp_path / "out").iterdir() for one in path.read_text().split("\n")]
+    assert [one for one in lines if not one.replace("\t", "").isprintable()] == []

@@ -11,7 +11,7 @@ import fathom
 from fathom.analysis import findings as conclusions
 from fathom.cache import conclusions as cached
 from fathom.cache.screens import Line
-from fathom.errors import UsageError
+from fathom.errors import UsageError, printable
 from fathom.files import replacing
 from fathom.pages import answers, coverage_footer, findings, page, screen, written
 from fathom.pages.part import Page
@@ -197,4 +197,4 @@ def _save(path: Path, save: Callable[[Path], None]) -> None:
             save(partial)
     except OSError as error:
         raise UsageError(f"show: cannot write {path}: {error.strerror}") from error
-    print(f"picture: {path}", file=sys.stderr)
+    print(f"picture: {printable(path)}", file=sys.stderr)
