@@ -272,6 +272,25 @@ def test_who_may_not_pack_is_told_who_does(place: Path) -> None:
     assert "its owner packs it" in message and "fathom pack" in message
 
 
+def test_a_run_that_cannot_be_made_there_says_why(place: Path) -> None:
+    (place / "closed").mkdir(mode=0o555)
+    needs.require(["setpriv"] if USER else [])
+    done = fathom("run", "-o", "closed/x", "--", "true", cwd=place, as_=USER)
+    assert done.returncode == 125 and done.stderr.count("\n") == 1
+    assert "closed/x.fathom: Permission denied" in done.stderr
+
+
+def test_packing_beside_packing_is_no_error(place: Path) -> None:
+    """One that makes all anew, one that has nothing to do and one that makes tiles, at once."""
+    words = (("pack", "run"), ("pack", "--force", "run"), ("view", "run", "--prepare"))
+    each = [
+        subprocess.Popen([paths.FATHOM, *one], cwd=place, stderr=subprocess.PIPE, text=True)
+        for one in words
+    ]
+    ends = [(one.communicate(timeout=300)[1], one.returncode) for one in each]
+    assert [status for _, status in ends] == [0] * len(words), ends
+
+
 def test_equal_runs_give_equal_answers(place: Path) -> None:
     """Twenty sizes are equally frequent: which is named does not change from one look to the next."""
     texts = set()
