@@ -85,6 +85,21 @@ def renumbered(place: Path, first: int) -> None:
     assert fathom("pack", "run", cwd=place).returncode == 0
 
 
+def with_record(place: Path, record: bytes) -> None:
+    """The last chunk has this record more, and the checksum fits; `fathom pack` reads it."""
+    content = bytearray(stream(place).read_bytes())
+    begin = content.rindex(b"FATHOMCK")
+    (header,) = struct.unpack_from("<H", content, begin + 10)
+    (rows,) = struct.unpack_from("<I", content, begin + 128)
+    content[begin + header + rows : begin + header + rows] = record
+    struct.pack_into("<II", content, begin + 128, rows + len(record), 0)
+    checksum = crc32c(bytes(content[begin : begin + header + rows + len(record)]))
+    struct.pack_into("<I", content, begin + 132, checksum)
+    stream(place).write_bytes(content)
+    shutil.rmtree(place / "run.fathom" / "tables")
+    assert fathom("pack", "run", cwd=place).returncode == 0
+
+
 def damaged(place: Path) -> None:
     """One byte in the midst of what was recorded is another, and tables were made of the rest."""
     content = bytearray(stream(place).read_bytes())
@@ -123,6 +138,16 @@ def test_calls_beyond_all_numbers_are_damage(place: Path) -> None:
     asked = fathom("query", "run", "--sql", "select count(*) > 0 as some from files", cwd=place)
     assert asked.returncode == 0 and "True" in asked.stdout
     assert "the number of a call is too large" in fathom("show", "run", "--all", cwd=place).stdout
+
+
+def test_a_mark_at_the_end_of_time_makes_no_long_run(place: Path) -> None:
+    """Cells of its picture would take gigabytes."""
+    with_record(place, bytes.fromhex("870f ffffffffffffffffff01 0161 0162 00"))
+    little = ("bash", "-c", 'ulimit -v 4000000; exec "$@"', "-")
+    done = fathom("report", "run", "-o", "out.html", cwd=place, as_=little)
+    assert done.returncode in (0, 3) and "Traceback" not in done.stderr, done.stderr
+    marks = fathom("query", "run", "--csv", "--sql", "select kind from marks", cwd=place).stdout
+    assert "a" in marks.split()
 
 
 def test_one_in_a_file_says_so_too(place: Path) -> None:
