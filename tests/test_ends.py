@@ -182,6 +182,25 @@ def test_environment_without_a_run_directory(tmp_path: Path) -> None:
     assert (tmp_path / "f").stat().st_size == 800
 
 
+@pytest.mark.parametrize("end", ["exit", "kill"])
+def test_rings_of_somebody_else_are_not_used(tmp_path: Path, end: str) -> None:
+    """Where no `fathom run` chose their directory another user may have made it first, with a page of levels in it."""
+    needs.require(["root"])
+    rings, run = tmp_path / "rings", tmp_path / "run.fathom"
+    rings.mkdir()
+    (rings / "control").write_bytes(b"FATHOMCP".ljust(4096, b"\0"))  # record nothing
+    for path in (rings / "control", rings):
+        os.chown(path, 65534, 65534)
+    told = {"LD_PRELOAD": str(paths.LIBRARY), "FATHOM_RUN": str(run), "FATHOM_RING": str(rings)}
+    subprocess.run(
+        [WRITES, tmp_path / "f", "100", "8", end], env={**os.environ, **told}, check=False
+    )
+    assert [path.name for path in rings.iterdir()] == ["control"]
+    if end == "exit":
+        count = "select count(*) from calls where op = 'pwrite'"
+        assert tables.ask(tables.connect(run), count) == [[100]]
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [

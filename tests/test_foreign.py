@@ -12,6 +12,7 @@ import pytest
 from fathom.errors import RunError
 from fathom.run import manifest
 from harness import needs, paths, tables
+from harness.readers import ENGINE
 
 WRITES = paths.PROGRAMS / "programs" / "writes"
 
@@ -200,15 +201,54 @@ def test_what_is_no_stream_is_named_and_the_rest_is_read(tmp_path: Path) -> None
     assert "missing stream: 1.1.fts" in shown.stdout and "3 more" in shown.stdout, shown.stdout
 
 
-def test_a_part_with_a_link_is_not_joined(tmp_path: Path) -> None:
+def test_pipes_make_no_engine_wait(tmp_path: Path) -> None:
+    """And devices do not fill its memory."""
+    run = record(tmp_path, "some", "exit")
+    (node,) = (path for path in (run / "streams").iterdir() if path.is_dir())
+    names = ("node", "mounts", "agent.log", "attached.json", "9.9.fts")
+    for name in names:
+        (node / name).unlink(missing_ok=True)
+        os.mkfifo(node / name)
+    (node / "8.8.fts").symlink_to("/dev/zero")
+    said = packed_by_engine(run, status=0)
+    for name in names:
+        assert f"{name} of " in said and "is no regular file" in said
+
+
+def packed_by_engine(run: Path, status: int) -> str:
+    """What it says."""
+    words = [str(ENGINE), "pack", str(run)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=20, check=False)
+    assert done.returncode == status, done.stderr
+    return done.stderr
+
+
+@pytest.mark.parametrize("name", ["run.json", "tables/packed", "sink/0.blocks"])
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_a_file_of_a_run_is_a_regular_one(tmp_path: Path, name: str, kind: str) -> None:
+    run = record(tmp_path, "some", "exit")
+    (run / name).parent.mkdir(exist_ok=True)
+    (run / name).unlink(missing_ok=True)
+    if kind == "pipe":
+        os.mkfifo(run / name)
+    else:
+        (run / name).symlink_to("/dev/zero")
+    assert "is no regular file" in packed_by_engine(run, status=3)
+
+
+@pytest.mark.parametrize("name", ["notes", "run.json"])
+def test_a_part_with_a_link_is_not_joined(tmp_path: Path, name: str) -> None:
     """Else the joined run, which may be given away, has a file of the one who joins."""
     into, part = record(tmp_path, "whole"), record(tmp_path, "part")
     for run in into, part:
         content = json.loads((run / "run.json").read_text())
         (run / "run.json").write_text(json.dumps(content | {"job": "7"}))
     (node,) = (path for path in (part / "streams").iterdir() if path.is_dir())
-    (tmp_path / "secret").write_text("secret")
-    (node / "notes").symlink_to(tmp_path / "secret")
-    said = fathom("pack", into, part, status=3)
-    assert "notes: is a link, which is not followed" in said
+    secret = tmp_path / "secret"
+    secret.write_text(json.dumps({"job": "7", "secret": 1}))
+    link = node / "notes" if name == "notes" else part / "run.json"
+    link.unlink(missing_ok=True)
+    link.symlink_to(secret)
+    assert name in fathom("pack", into, part, status=3)
+    assert not [one for one in into.rglob("*.json") if "secret" in one.read_text()]
     assert not list(into.rglob("notes"))

@@ -26,7 +26,9 @@ for size in range(1, 21):
         os.pwrite(fd, bytes(size), number * size)
 os.close(fd)
 for name in sys.argv[1:]:
-    os.close(os.open(name, os.O_CREAT | os.O_RDWR, 0o644))
+    fd = os.open(name, os.O_CREAT | os.O_RDWR, 0o644)
+    os.pwrite(fd, bytes(100), 0)
+    os.close(fd)
 """
 #: Colours, a return, C1's own escape, a line that runs backwards.
 HOSTILE = "a\x1b[31m\r\x9b2J\u202etxt"
@@ -83,6 +85,21 @@ def renumbered(place: Path, first: int) -> None:
     assert fathom("pack", "run", cwd=place).returncode == 0
 
 
+def with_record(place: Path, record: bytes) -> None:
+    """The last chunk has this record more, and the checksum fits; `fathom pack` reads it."""
+    content = bytearray(stream(place).read_bytes())
+    begin = content.rindex(b"FATHOMCK")
+    (header,) = struct.unpack_from("<H", content, begin + 10)
+    (rows,) = struct.unpack_from("<I", content, begin + 128)
+    content[begin + header + rows : begin + header + rows] = record
+    struct.pack_into("<II", content, begin + 128, rows + len(record), 0)
+    checksum = crc32c(bytes(content[begin : begin + header + rows + len(record)]))
+    struct.pack_into("<I", content, begin + 132, checksum)
+    stream(place).write_bytes(content)
+    shutil.rmtree(place / "run.fathom" / "tables")
+    assert fathom("pack", "run", cwd=place).returncode == 0
+
+
 def damaged(place: Path) -> None:
     """One byte in the midst of what was recorded is another, and tables were made of the rest."""
     content = bytearray(stream(place).read_bytes())
@@ -121,6 +138,16 @@ def test_calls_beyond_all_numbers_are_damage(place: Path) -> None:
     asked = fathom("query", "run", "--sql", "select count(*) > 0 as some from files", cwd=place)
     assert asked.returncode == 0 and "True" in asked.stdout
     assert "the number of a call is too large" in fathom("show", "run", "--all", cwd=place).stdout
+
+
+def test_a_mark_at_the_end_of_time_makes_no_long_run(place: Path) -> None:
+    """Cells of its picture would take gigabytes."""
+    with_record(place, bytes.fromhex("870f ffffffffffffffffff01 0161 0162 00"))
+    little = ("bash", "-c", 'ulimit -v 4000000; exec "$@"', "-")
+    done = fathom("report", "run", "-o", "out.html", cwd=place, as_=little)
+    assert done.returncode in (0, 3) and "Traceback" not in done.stderr, done.stderr
+    marks = fathom("query", "run", "--csv", "--sql", "select kind from marks", cwd=place).stdout
+    assert "a" in marks.split()
 
 
 def test_one_in_a_file_says_so_too(place: Path) -> None:
@@ -209,15 +236,34 @@ def test_tables_that_are_a_file_are_one_line(place: Path) -> None:
     assert [path.name for path in place.glob("run.fathom/tables*")] == ["tables"]
 
 
-def test_what_is_advised_for_a_damaged_table_mends_it(place: Path) -> None:
-    right = fathom("show", "run", cwd=place).stdout
-    shutil.rmtree(place / "run.fathom" / "tables" / "answers", ignore_errors=True)
-    os.truncate(place / "run.fathom" / "tables" / "files.parquet", 100)
-    done = fathom("query", "run", "--sql", "from files", cwd=place)
+@pytest.mark.parametrize("name", ["run", "it's $(touch pwned);`touch pwned`\x1b[31m"])
+def test_what_is_advised_for_a_damaged_table_mends_it(place: Path, name: str) -> None:
+    """As a shell takes it, whatever the sender called the run."""
+    run = (place / "run.fathom").rename(place / f"{name}.fathom")
+    right = fathom("show", name, cwd=place).stdout
+    shutil.rmtree(run / "tables" / "answers", ignore_errors=True)
+    os.truncate(run / "tables" / "files.parquet", 100)
+    done = fathom("query", name, "--sql", "from files", cwd=place)
     assert done.returncode == 3 and done.stderr.count("\n") == 1
-    advised = done.stderr.rpartition("fathom ")[2].split()
-    assert fathom(*advised, cwd=place).returncode == 0
-    assert fathom("show", "run", cwd=place).stdout == right
+    advised = done.stderr.rpartition("fathom ")[2]
+    subprocess.run(["bash", "-c", f"{paths.FATHOM} {advised}"], cwd=place, check=True)
+    assert fathom("show", name, cwd=place).stdout == right
+    assert not (place / "pwned").exists()
+
+
+def test_a_doctor_is_advised_for_a_name_as_a_shell_takes_it(tmp_path: Path) -> None:
+    """Of a static program nothing is recorded."""
+    program = tmp_path / "a b;c"
+    source = subprocess.run(
+        ["cc", "-static", "-x", "c", "-o", str(program), "-"],
+        input=b"int main(void) {}",
+        check=False,
+    )
+    if source.returncode:
+        pytest.skip("no static libc")
+    fathom("run", "--no-show", "-o", "run", "--", program, cwd=tmp_path)
+    text = " ".join(fathom("show", "run", cwd=tmp_path).stdout.split())
+    assert f"fathom doctor '{program}' says which" in text
 
 
 def refused(place: Path, *words: str) -> str:
@@ -249,6 +295,25 @@ def test_who_may_not_pack_is_told_who_does(place: Path) -> None:
     (place / "run.fathom").chmod(0o555)
     message = refused(place, "show", "run")
     assert "its owner packs it" in message and "fathom pack" in message
+
+
+def test_a_run_that_cannot_be_made_there_says_why(place: Path) -> None:
+    (place / "closed").mkdir(mode=0o555)
+    needs.require(["setpriv"] if USER else [])
+    done = fathom("run", "-o", "closed/x", "--", "true", cwd=place, as_=USER)
+    assert done.returncode == 125 and done.stderr.count("\n") == 1
+    assert "closed/x.fathom: Permission denied" in done.stderr
+
+
+def test_packing_beside_packing_is_no_error(place: Path) -> None:
+    """One that makes all anew, one that has nothing to do and one that makes tiles, at once."""
+    words = (("pack", "run"), ("pack", "--force", "run"), ("view", "run", "--prepare"))
+    each = [
+        subprocess.Popen([paths.FATHOM, *one], cwd=place, stderr=subprocess.PIPE, text=True)
+        for one in words
+    ]
+    ends = [(one.communicate(timeout=300)[1], one.returncode) for one in each]
+    assert [status for _, status in ends] == [0] * len(words), ends
 
 
 def test_equal_runs_give_equal_answers(place: Path) -> None:
@@ -308,7 +373,11 @@ def on_a_terminal(*words: object, cwd: Path) -> str:
         ("generate", "--from", "run", "-o", "out"),
         ("patterns", "run"),
         ("run", "--no-show", "-o", "x", "--", HOSTILE),
-        ("run", "--no-show", "-o", "run", "--", "true"),
+        ("run", "--no-show", "-o", "named", "--", "true"),
+        ("report", "named", "-o", "out.html"),
+        ("view", "named", "--prepare"),
+        ("show", "named", "--svg", f"{HOSTILE}.svg"),
+        ("show", "run", "--next"),
         ("show", "run", "--by", HOSTILE),
         ("show", HOSTILE),
         ("pack", HOSTILE),
@@ -318,9 +387,23 @@ def on_a_terminal(*words: object, cwd: Path) -> str:
 )
 def test_no_name_gives_a_terminal_orders(tmp_path: Path, words: tuple[str, ...]) -> None:
     record(tmp_path, HOSTILE)
-    if words[0] == "run" and "x" not in words:  # the directory's own name
+    if "named" in words:
         (tmp_path / "run.fathom").rename(tmp_path / f"{HOSTILE}.fathom")
-        words = tuple(HOSTILE if word == "run" and at else word for at, word in enumerate(words))
-    sent = on_a_terminal(*words, cwd=tmp_path)
+    sent = on_a_terminal(*(HOSTILE if one == "named" else one for one in words), cwd=tmp_path)
     assert sent
     assert [one for one in ("\x1b[31m", "\r\x9b", "\x9b", "\u202e") if one in sent] == []
+
+
+def test_no_name_is_raw_in_text_that_is_written(tmp_path: Path) -> None:
+    """A comment that turns around stops a compiler, too."""
+    record(tmp_path, HOSTILE)
+    (tmp_path / "run.fathom").rename(tmp_path / f"{HOSTILE}.fathom")
+    files = ("--files", "*txt")
+    for words in (
+        ("generate", "--from", HOSTILE, "-o", "out"),
+        ("replay", HOSTILE, "--emit-c", "out/x.c"),
+    ):
+        done = fathom(*words, *files, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    lines = [one for path in (tmp_path / "out").iterdir() for one in path.read_text().split("\n")]
+    assert [one for one in lines if not one.replace("\t", "").isprintable()] == []

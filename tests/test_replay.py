@@ -396,6 +396,36 @@ def test_what_cannot_be_replayed_is_refused_by_name(tmp_path: Path) -> None:
     assert "counted" in message
 
 
+def test_of_a_program_that_asks_for_names_only_nothing_is_made_again(tmp_path: Path) -> None:
+    run = record(tmp_path, "run", ["/bin/ls", tmp_path])
+    message = fathom("replay", run, "--emit-c", "io.c", cwd=tmp_path, status=3)
+    assert "run: no call on a file that can be replayed" in message
+    assert not (tmp_path / "io.c").exists()
+
+
+LEADS_OUT = """
+import os, sys
+os.chdir(sys.argv[1])
+with open("data", "wb", 0) as file:
+    file.write(bytes(4))
+os.symlink("/etc/passwd", "link")
+with open("link", "rb", 0) as file:
+    file.read(10)
+"""
+
+
+def test_a_link_that_leads_out_is_left_out_and_said(tmp_path: Path) -> None:
+    files = tmp_path / "files"
+    files.mkdir()
+    run = record(tmp_path, "run", [paths.PYTHON, "-S", "-c", LEADS_OUT, files])
+    own = ("--files", f"{files}/*")
+    assert "outside of the directory" in fathom("replay", run, *own, "--in", "new", cwd=tmp_path)
+    sizes = {path.name: path.lstat().st_size for path in (tmp_path / "new").iterdir()}
+    assert sizes == {"data": 4, "link": 10} and not any(
+        path.is_symlink() for path in (tmp_path / "new").iterdir()
+    )
+
+
 LEAVES = """
 import os, sys
 os.mkdir("deep")

@@ -202,6 +202,8 @@ static void map_control(void)
 	control_shared = false;
 	atomic_store(&control->gate, config.gate & LEVEL_CALL ? config.gate : 0);
 	atomic_store(&control->budget, config.budget);
+	if (!ring_is_own())
+		return;
 	fd = raw3(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd >= 0) {
 		if (raw3(SYS_lseek, fd, 0, SEEK_END) >= PAGE) /* behind its end a look is SIGBUS */

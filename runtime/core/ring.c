@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "core/raw.h"
 
@@ -147,6 +148,15 @@ static void settle_header(void)
 	process->ring = process->place;
 }
 
+bool ring_is_own(void)
+{
+	struct stat st;
+
+	return raw4(SYS_newfstatat, AT_FDCWD, (long)config.ring, (long)&st, AT_SYMLINK_NOFOLLOW) ==
+		       0 &&
+	       S_ISDIR(st.st_mode) && st.st_uid == (uid_t)raw3(SYS_geteuid, 0, 0, 0);
+}
+
 static void ring_begin(void)
 {
 	exec_ring(process->path);
@@ -156,7 +166,7 @@ static void ring_begin(void)
 	for (int tries = 0; tries < 3 && !process->ring;
 	     tries++) { /* another process may remove it */
 		raw3(SYS_mkdirat, AT_FDCWD, (long)config.ring, 0700);
-		process->ring = map_file(O_CREAT | O_EXCL, PAGE);
+		process->ring = ring_is_own() ? map_file(O_CREAT | O_EXCL, PAGE) : NULL;
 	}
 	if (!process->ring)
 		return;

@@ -12,6 +12,8 @@ struct spare {
 	char magic[8];
 	struct spare *next;
 };
+/* /dev/shm is everybody's: is the directory of rings this user's, and no link? */
+bool ring_is_own(void);
 struct chunk *ring_chunk(bool first); /* a thread's first, or a further one; NULL: none */
 void ring_chunk_free(void *chunk);
 struct thread_page *ring_page(void);

@@ -165,6 +165,14 @@ def test_tools_of_a_shell(skin: Skin, script: str) -> None:
     assert skin.shell(SCRIPTS[script])
 
 
+def test_where_a_program_stands_has_no_name_that_others_can_take(skin: Skin) -> None:
+    """A process stands in a directory of its own, which is gone at once: /dev/shm is everybody's."""
+    memory = Path("/dev/shm")
+    before = set(memory.glob("fathom-[cf][wo]*"))
+    assert skin.shell('cd "$1"; mkdir d; cd d; echo x >y; cat y') == "x\n"
+    assert set(memory.glob("fathom-[cf][wo]*")) <= before
+
+
 PYTHON = """
 import collections, json, mmap, os, shutil, subprocess, sys, tempfile, threading
 d = sys.argv[1]

@@ -22,7 +22,7 @@ READERS = (
     ("show", "{run}", "--all"), ("show", "{run}", "--findings"), ("show", "{run}", "--json"), ("landscape", "{run}"),
     ("query", "{run}", "--sql", "from files"), ("report", "{run}", "-o", "out.html"), ("patterns", "{run}"),
     ("export", "{run}", "--to", "csv", "-o", "out"), ("explain", "{run}"), ("pack", "{run}", "--force"),
-    ("replay", "{run}", "-o", "out"), ("view", "{run}", "--prepare"),
+    ("replay", "{run}", "--emit-c", "out.c"), ("view", "{run}", "--prepare"),
 )  # fmt: skip
 MOST = 1 << 30  # bytes of memory
 LONGEST = 600  # seconds, on a busy machine

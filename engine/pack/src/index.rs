@@ -1,13 +1,12 @@
 //! Numbers that outlive a pack: what earlier tables called each process and stream.
 
 use std::collections::HashMap;
-use std::fs;
 use std::path::Path;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{UInt32Type, UInt64Type};
 use bytes::Bytes;
-use fathom_sink::IfThere;
+use fathom_sink::{IfThere, read_file};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use crate::error::{At, PackError};
@@ -48,7 +47,7 @@ impl Index {
 
 /// Calls `take` with the named unsigned columns of every row.
 fn each_row(path: &Path, columns: &[&str], take: impl FnMut(&[u64])) -> Result<(), PackError> {
-	if let Some(table) = fs::read(path).if_there().at(path)? {
+	if let Some(table) = read_file(path).if_there().at(path)? {
 		rows_of(table.into(), columns, take);
 	}
 	Ok(())

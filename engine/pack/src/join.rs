@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use fathom_sink::{IfThere, entries, make_directories, replace};
+use fathom_sink::{IfThere, entries, make_directories, open_file, read_file, replace};
 
 use crate::error::{At, PackError};
 use crate::pack::Lock;
@@ -90,7 +90,7 @@ pub fn check_jobs<'p>(parts: impl IntoIterator<Item = &'p Path>) -> Result<(), P
 
 /// What the parts of one job have in common; hydra's have nothing.
 fn job(path: &Path) -> Result<Option<String>, PackError> {
-	let text = fs::read(path).if_there().at(path)?.unwrap_or_default();
+	let text = read_file(path).if_there().at(path)?.unwrap_or_default();
 	let json: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
 	let job = json.get("job").and_then(|job| job.as_str()).unwrap_or_default();
 	Ok((!job.is_empty()).then(|| job.to_owned()))
@@ -121,7 +121,7 @@ fn of_kind(folder: &Path, kind: fn(&fs::Metadata) -> bool) -> Result<Vec<PathBuf
 }
 
 fn bring(from: &Path, to: &Path, joined: &mut Joined) -> Result<(), PackError> {
-	let source = Source { path: from, bytes: length(from)?, open: || File::open(from) };
+	let source = Source { path: from, bytes: length(from)?, open: || open_file(from) };
 	bring_from(&source, to, joined)
 }
 

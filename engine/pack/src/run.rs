@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use fathom_sink::{IfThere, Sink, entries, is_directory};
+use fathom_sink::{IfThere, Sink, entries, is_directory, read_file};
 
 use crate::error::{At, PackError};
 use crate::rings::{self, Named};
@@ -67,7 +67,7 @@ impl Source {
 		let name = |path: &Path| path.file_name()?.to_str().map(str::to_owned);
 		match (&self.shared, self.path.parent().and_then(name), name(&self.path)) {
 			(Some(sink), Some(node), Some(file)) => sink.read(&node, &file),
-			_ => fs::read(&self.path),
+			_ => read_file(&self.path),
 		}
 	}
 
@@ -122,7 +122,7 @@ impl Run {
 	pub fn open(path: &Path) -> Result<Run, PackError> {
 		let streams = path.join("streams");
 		let manifest = path.join("run.json");
-		let configuration = fs::read(&manifest).if_there().at(&manifest)?;
+		let configuration = read_file(&manifest).if_there().at(&manifest)?;
 		let configuration = configuration.and_then(|bytes| String::from_utf8(bytes).ok());
 		let has_streams = is_directory(&streams).at(&streams)?;
 		if !has_streams && configuration.is_none() {

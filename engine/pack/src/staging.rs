@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
-use fathom_sink::{IfThere, entries, is_directory, random, sync_directory};
+use fathom_sink::{IfThere, entries, is_directory, random, read_file, sync_directory};
 
 use crate::error::{At, PackError};
 use crate::recover::{Recovered, boot_id};
@@ -103,7 +103,7 @@ pub fn unreadable_line(modules: &[String]) -> String {
 /// Were the tables made of the same streams, is none of their files gone, and can no module be read by now that could not?
 pub fn fresh(tables: &Path, stamp: &str) -> Result<bool, PackError> {
 	let path = tables.join(STAMP);
-	let old = fs::read(&path).if_there().at(&path)?.unwrap_or_default();
+	let old = read_file(&path).if_there().at(&path)?.unwrap_or_default();
 	let old = String::from_utf8_lossy(&old);
 	let lines = old.strip_prefix(stamp).and_then(|rest| rest.split_once('\n'));
 	let Some((unreadable, names)) = lines else { return Ok(false) };

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -173,11 +173,25 @@ pub fn make_directories(path: &Path) -> io::Result<bool> {
 
 /// A file that is there, or is made; it keeps what it has. A link, or what is no file, is refused.
 pub fn open_or_create(path: &Path) -> io::Result<File> {
+	regular(path, OpenOptions::new().write(true).create(true).truncate(false))
+}
+
+/// A file of a run, to be read. A link, which may lead to any file of the reader's, or what is no file, is refused.
+pub fn open_file(path: &Path) -> io::Result<File> {
+	regular(path, OpenOptions::new().read(true))
+}
+
+/// All of it.
+pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+	let mut content = Vec::new();
+	open_file(path)?.read_to_end(&mut content)?;
+	Ok(content)
+}
+
+fn regular(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
 	let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK; // a FIFO is refused, not waited for
-	let mut options = OpenOptions::new();
-	options.write(true).create(true).truncate(false).custom_flags(flags.bits().cast_signed());
 	let no_file = || io::Error::other("is no regular file, so it is left alone");
-	let file = options.open(path).map_err(|error| {
+	let file = options.custom_flags(flags.bits().cast_signed()).open(path).map_err(|error| {
 		if fs::symlink_metadata(path).is_ok_and(|facts| !facts.is_file()) {
 			no_file()
 		} else {

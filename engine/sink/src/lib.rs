@@ -13,8 +13,8 @@ mod writer;
 
 pub use block::{Codec, Head, MOST_RAW, Piece, compress, good_name, seal};
 pub use file::{
-	IfThere, create_new, entries, is_directory, make_directories, open_or_create, remove_abandoned,
-	replace, replace_bytes, sync_below, sync_directory, write_new,
+	IfThere, create_new, entries, is_directory, make_directories, open_file, open_or_create,
+	read_file, remove_abandoned, replace, replace_bytes, sync_below, sync_directory, write_new,
 };
 pub use index::{Entry, Records, index, read_index};
 pub use scan::{Bytes, Scanned, scan};

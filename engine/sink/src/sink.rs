@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::fmt;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use crate::block::{Codec, Head, good_name};
-use crate::file::{IfThere, entries, replace_bytes};
+use crate::file::{IfThere, entries, open_file, read_file, replace_bytes};
 use crate::index::{Entry, index, read_index};
 use crate::scan::{Bytes, scan};
 
@@ -77,7 +77,7 @@ impl Sink {
 		if files.is_empty() {
 			return Ok(None);
 		}
-		let data = fs::read(folder.join(INDEX)).if_there()?.unwrap_or_default();
+		let data = read_file(&folder.join(INDEX)).if_there()?.unwrap_or_default();
 		let (entries, torn) = read_index(&data);
 		let mut sink = Sink {
 			folder: folder.to_owned(),
@@ -260,7 +260,7 @@ fn shared_files(folder: &Path) -> io::Result<BTreeMap<String, File>> {
 	for path in entries(folder)? {
 		let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
 		if good_name(name) && path.extension().is_some_and(|end| end == SUFFIX) {
-			files.insert(name.to_owned(), File::open(&path)?);
+			files.insert(name.to_owned(), open_file(&path)?);
 		}
 	}
 	Ok(files)

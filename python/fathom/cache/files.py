@@ -14,8 +14,8 @@ SLOW, FILES = 0.1, 200
 
 
 class CacheFolder:
-    """A file for each answer. Its first line has the fingerprint of what it was worked out from, and the key; the
-    second the seal of who did."""
+    """A file for each answer. Its first line is the seal of who worked it out: of what it stands on, the key, and the
+    answer."""
 
     def __init__(self, folder: Path, fingerprint: Callable[[], str]) -> None:
         """Where the folder cannot be written to, nothing is stored."""
@@ -24,16 +24,14 @@ class CacheFolder:
     def read(self, key: str) -> bytes | None:
         """None where it is not there, damaged, worked out from other tables, or by somebody else."""
         with contextlib.suppress(OSError):
-            head, _, rest = self._file(key).read_bytes().partition(b"\n")
-            seal, _, content = rest.partition(b"\n")
-            if head == self._head(key) and seal == sealed(head + content):
+            seal, _, content = self._file(key).read_bytes().partition(b"\n")
+            if seal == self._seal(key, content):
                 return content
         return None
 
     def write(self, key: str, content: bytes) -> None:
         """Stores an answer, unless the folder is full."""
-        file, head = self._file(key), self._head(key)
-        seal = sealed(head + content)
+        file, seal = self._file(key), self._seal(key, content)
         if not seal:
             return
         with contextlib.suppress(OSError):
@@ -42,10 +40,10 @@ class CacheFolder:
             self._folder.mkdir(exist_ok=True)
             if not file.exists() and sum(1 for _ in self._folder.iterdir()) >= FILES:
                 return
-            replace_bytes(file, b"\n".join((head, seal, content)))
+            replace_bytes(file, seal + b"\n" + content)
 
-    def _head(self, key: str) -> bytes:
-        return json.dumps([self._fingerprint(), key]).encode()
+    def _seal(self, key: str, content: bytes) -> bytes | None:
+        return sealed(json.dumps([self._fingerprint(), key]).encode() + content)
 
     def _file(self, key: str) -> Path:
         return self._folder / hashlib.sha256(key.encode(errors="surrogatepass")).hexdigest()[:32]

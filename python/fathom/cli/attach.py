@@ -25,7 +25,7 @@ from pathlib import Path
 from fathom.attach import attached, forwarder, hidden, injector, kernel, nodes, target
 from fathom.attach.injector import Answer, Status
 from fathom.cli.arguments import add_what_is_recorded
-from fathom.errors import FathomError, UsageError
+from fathom.errors import FathomError, UsageError, printable
 from fathom.run import control, manifest, paths
 from fathom.run.directory import to_make
 from fathom.run.filter import CRITICAL, asks_who_is_critical
@@ -145,7 +145,7 @@ def _everywhere(arguments: argparse.Namespace) -> int:
     if asks_who_is_critical(directory / "selection"):
         words = [*paths.module("fathom.attach.judge"), str(directory)]
         nodes.stay(job, words, directory / "judge.log")
-    print(f"fathom: run directory {directory}", file=sys.stderr)
+    print(f"fathom: run directory {printable(directory)}", file=sys.stderr)
     return 3 if status else 0
 
 
@@ -187,7 +187,7 @@ def _on_this_node(arguments: argparse.Namespace, pids: Sequence[int]) -> int:
     line = f"{count} of {count + len(problems + failed)} attached{where}"
     print(f"fathom: {line}", file=sys.stderr)
     if not arguments.here:
-        print(f"fathom: run directory {directory}", file=sys.stderr)
+        print(f"fathom: run directory {printable(directory)}", file=sys.stderr)
     return 3 if problems or failed else 0
 
 

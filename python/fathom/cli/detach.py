@@ -16,7 +16,7 @@ from pathlib import Path
 
 from fathom.attach import attached, forwarder, injector, nodes, target
 from fathom.attach.injector import Status
-from fathom.errors import FathomError, UsageError
+from fathom.errors import FathomError, UsageError, printable
 from fathom.run import manifest
 from fathom.run.directory import resolve
 
@@ -61,7 +61,7 @@ def _each(job: str, run: str) -> int:
 def _everywhere(directory: Path, step: str) -> int:
     status = _each(step.partition(".")[0], str(directory))
     manifest.add(directory, manifest.attached(directory))  # they may have said it at one moment
-    print(f"fathom: run directory {directory}", file=sys.stderr)
+    print(f"fathom: run directory {printable(directory)}", file=sys.stderr)
     return status
 
 
@@ -84,7 +84,7 @@ def _on_this_node(what: list[str], where: str) -> int:
     for directory in sorted(runs | {run for run, _ in left}):
         attached.detached(directory, [pid for run, pid in left if run == directory])
         if not where:
-            print(f"fathom: run directory {directory}", file=sys.stderr)
+            print(f"fathom: run directory {printable(directory)}", file=sys.stderr)
     if where:
         print(f"fathom: {len(left)} detached{where}", file=sys.stderr)
     return 3 if any(line for _, line in results) else 0

@@ -22,6 +22,7 @@ from fathom.interop.exports import output
 from fathom.interop.exports.formats import FORMATS
 from fathom.interop.exports.progress import Progress
 from fathom.interop.exports.selected import Part, Selected
+from fathom.text.tables import shown
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -87,5 +88,5 @@ def run(arguments: argparse.Namespace) -> int:
         progress.end()
     for line in lost:
         print(f"fathom: export: {line}", file=sys.stderr)
-    print(out / form.anchor if form.anchor else out)
+    print(shown(out / form.anchor if form.anchor else out))
     return 0

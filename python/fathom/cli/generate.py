@@ -23,6 +23,7 @@ from fathom.codegen.generate.options import ruled
 from fathom.codegen.generate.plan import Plan
 from fathom.codegen.generate.spec import LANGUAGES, LIBRARIES, TYPES, Spec
 from fathom.errors import UsageError
+from fathom.text.tables import shown
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -134,7 +135,7 @@ def _print(arguments: argparse.Namespace, source: Path, spec: Spec, plans: list[
 def _write(generated: command.Generated, source: Path, out: Path) -> int:
     written = command.write(generated, source, out)
     for path in written:
-        print(path)
+        print(shown(path))
     if generated.spec.attributes and generated.spec.library in RAW:
         print(
             "fathom: attributes are left out: a plain file has no place for them", file=sys.stderr

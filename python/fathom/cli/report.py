@@ -12,8 +12,9 @@ import sys
 from pathlib import Path
 
 from fathom.cli.arguments import newest_run
-from fathom.errors import FathomError, UsageError
+from fathom.errors import FathomError, UsageError, printable
 from fathom.files import replace_text
+from fathom.text.tables import shown
 from fathom.webapi.answers.session import Runs
 from fathom.webapi.report.document import document, draw, template, words
 from fathom.webapi.report.payload import collect
@@ -73,7 +74,7 @@ def _write(path: Path, text: str) -> None:
 
 def _say(what: str) -> None:
     if sys.stderr.isatty():
-        print(f"\r\x1b[Kfathom: report: {what}", end="", file=sys.stderr, flush=True)
+        print(f"\r\x1b[Kfathom: report: {printable(what)}", end="", file=sys.stderr, flush=True)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -96,8 +97,8 @@ def run(arguments: argparse.Namespace) -> int:
     if sys.stderr.isatty():
         print("\r\x1b[K", end="", file=sys.stderr)
     for line in payload.left_out:
-        print(f"fathom: report: left out: {line}", file=sys.stderr)
+        print(f"fathom: report: left out: {printable(line)}", file=sys.stderr)
     for line in payload.failed:
-        print(f"fathom: report: could not be answered: {line}", file=sys.stderr)
-    print(path)
+        print(f"fathom: report: could not be answered: {printable(line)}", file=sys.stderr)
+    print(shown(path))
     return 0

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fathom.analysis import findings as conclusions
 from fathom.cache import conclusions as cached
-from fathom.errors import UsageError
+from fathom.errors import UsageError, printable
 from fathom.files import replacing
 from fathom.pages import answers, coverage_footer, findings, page, screen, screen_content, written
 from fathom.pages.part import Page
@@ -194,4 +194,4 @@ def _save(path: Path, save: Callable[[Path], None]) -> None:
             save(partial)
     except OSError as error:
         raise UsageError(f"show: cannot write {path}: {error.strerror}") from error
-    print(f"picture: {path}", file=sys.stderr)
+    print(f"picture: {printable(path)}", file=sys.stderr)

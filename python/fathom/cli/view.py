@@ -28,7 +28,7 @@ from pathlib import Path
 
 from fathom.cli.arguments import newest_run
 from fathom.codegen.generate.command import text_of
-from fathom.errors import FathomError, UsageError
+from fathom.errors import FathomError, UsageError, printable
 from fathom.run import cluster, lake, live
 from fathom.run.where import FORMS
 from fathom.tune.search.ledger import SUFFIX
@@ -162,7 +162,7 @@ class Ahead:
 
 
 def _tell(text: str) -> None:
-    print(f"fathom: {text}", file=sys.stderr, flush=True)
+    print(f"fathom: {printable(text)}", file=sys.stderr, flush=True)
 
 
 def _prepare(runs: Runs, where: str | None) -> int:

@@ -8,6 +8,7 @@ from fathom.run import lost
 from fathom.run.launchers import starts_others
 from fathom.run.manifest import command_line, failure, imported_by
 from fathom.text import numbers
+from fathom.text.quoting import shell
 from fathom.text.tables import printable
 
 
@@ -74,7 +75,8 @@ def _why_nothing(page: Page) -> str:
         return "its processes made none on the layers that are recorded"
     if not command:
         return "no process was recorded"
-    program = printable(str(command[0]))
+    program = str(command[0])
     if starts_others(program):
-        return f"{program} is a shell or launcher, whose own calls are not recorded, and no program that it started was"
-    return f"it made none, or it cannot be recorded: fathom doctor {program} says which"
+        name = printable(program)
+        return f"{name} is a shell or launcher, whose own calls are not recorded, and no program that it started was"
+    return f"it made none, or it cannot be recorded: fathom doctor {shell([program])} says which"

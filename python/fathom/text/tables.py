@@ -187,6 +187,10 @@ def csv_text(rows: pa.Table) -> str:
 
 def write_csv(rows: pa.Table) -> None:
     """The same to standard output; on a terminal without what that would act upon."""
-    text = csv_text(rows)
-    shown = "\n".join(map(printable, text.split("\n"))) if sys.stdout.isatty() else text
-    sys.stdout.write(shown)
+    sys.stdout.write(shown(csv_text(rows)))
+
+
+def shown(data: object) -> str:
+    """A text with names in it, for standard output: as it is, but on a terminal without what that would act upon."""
+    text = str(data)
+    return "\n".join(map(printable, text.split("\n"))) if sys.stdout.isatty() else text

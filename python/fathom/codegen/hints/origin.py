@@ -14,6 +14,7 @@ from fathom.codegen.hints.sketch import Sketch
 from fathom.errors import FathomError, UsageError, why
 from fathom.files import replace_text
 from fathom.text import numbers
+from fathom.text.tables import shown
 
 
 @dataclass(frozen=True)
@@ -73,4 +74,4 @@ def write(path: Path, text: str) -> None:
         replace_text(path, text)
     except OSError as error:
         raise FathomError(f"{path}: {why(error)}") from error
-    print(path)
+    print(shown(path))

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass, field
 
 from fathom.codegen.generate.words import LONGEST, TAKEN
+from fathom.errors import printable
 
 
 def name_of(text: str, known: set[str]) -> str:
@@ -51,7 +52,7 @@ class Sketch:
     def text(self) -> str:
         """The file."""
         remarks = [*self.remarks, *(f"Left out: {one}" for one in self.left_out)]
-        lines = [f"// {remark}" for remark in remarks]
+        lines = [f"// {printable(remark)}" for remark in remarks]
         options = [f"name: {self.name};", f"library: {self.library};"]
         options.append(f"processes: {self.processes};")
         lines += _block("options", [*options, *(["gaps: fill;"] if self.fill else [])])
@@ -68,7 +69,7 @@ def _variable(array: Array) -> list[str]:
     path = "" if array.path == array.name else f' as "{array.path}"'
     dims = f"{len(array.dimensions)}, {', '.join(array.dimensions)}"
     return [
-        *(f"// {remark}" for remark in array.remarks),
+        *(f"// {printable(remark)}" for remark in array.remarks),
         f"{array.name}{path}: {array.type}, {dims};",
     ]
 

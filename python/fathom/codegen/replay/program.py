@@ -20,7 +20,7 @@ from fathom.codegen.replay.making import Cannot, LeftOut, Lines, Making, Names
 from fathom.codegen.replay.order import ASKS, MISSES, Effect, Order, order
 from fathom.codegen.replay.resize import Resized, resized
 from fathom.codegen.replay.text import Writer, plain
-from fathom.errors import RunError
+from fathom.errors import RunError, printable
 from fathom.run.mpi import family
 from fathom.run.store import Run
 from fathom.text import numbers
@@ -270,7 +270,7 @@ class _Build:
         makes = f"{calls} of {numbers.things(self.recorded.ranks, 'rank')}"
         return "\n".join(
             [
-                f"/* Makes the I/O of the run {self.run.name} again{self.changed},"
+                f"/* Makes the I/O of the run {printable(self.run.name)} again{self.changed},"
                 f" from layer {self.recorded.layer} down: {makes}.",
                 " * Written by fathom replay. */",
                 "#define _GNU_SOURCE",

@@ -16,6 +16,7 @@ import duckdb
 
 from fathom.cache.answers import FOLDER
 from fathom.cache.derived import Derived, Watch
+from fathom.errors import printable
 from fathom.files import replacing
 from fathom.run import database
 from fathom.run.database import quoted
@@ -74,7 +75,8 @@ def make(tables: Path, watch: Watch) -> bool:
     except (duckdb.Error, OSError) as error:
         message = database.first_line(error)
         print(
-            f"fathom: {file}: {message}; parts of the time take longer to answer", file=sys.stderr
+            f"fathom: {printable(file)}: {message}; parts of the time take longer to answer",
+            file=sys.stderr,
         )
         return False
     finally:
