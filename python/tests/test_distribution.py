@@ -10,6 +10,8 @@ import pytest
 from decompositions import RANKS, Decomposition, Tables
 from expansion import expand, is_regular, to_bytes
 from fathom.analysis.distribution.patterns import patterns
+from fathom.analysis.distribution.shapes import _shape, fitting, nests_of
+from fathom.errors import DamagedRun
 from fathom.pages import patterns as view
 from schema import counters_of, write_run
 
@@ -132,3 +134,20 @@ def test_views(tmp_path: Path, seed: int) -> None:
 def _used(tables: Tables, one: Decomposition) -> set[int]:
     file = next(row["file"] for row in tables.rows["files"] if Path(row["path"]).stem == one.name)
     return {row["selection"] for row in tables.rows["calls"] if row["file"] == file}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"part_levels": [1, 1]}, {"part_count": [2, 2]}, {"part_bytes": None}, {"exact": True}],
+    ids=str,
+)
+def test_lists_that_do_not_fit_together_are_damage(wrong: dict[str, Any]) -> None:
+    row = {
+        "selection": 7, "total": 64, "form": "bytes", "exact": False, "hash": 1, "box_count": [640],
+        "block_start": [0, 8], "block_count": [8], "displacement": 0, "period": 640,
+        "part_start": [0], "part_bytes": [8], "part_levels": [1], "part_count": [8], "part_stride": [80],
+    }  # fmt: skip
+    (known,) = nests_of(row)
+    assert known.run == 8
+    with pytest.raises(DamagedRun, match="row 7: its lists do not fit together"):
+        fitting(_shape, row | wrong)

@@ -328,39 +328,59 @@ def _below(base: str, path: str) -> str:
 
 
 class Memory:
-    """Where files lie in memory, of all processes as one: what is done with other memory is no I/O."""
+    """Where files lie in the memory of each process: what is done with other memory is no I/O."""
 
     def __init__(self) -> None:
-        self.files: list[tuple[int, int]] = []
+        self.mapped: dict[int, list[tuple[int, int]]] = defaultdict(list)
 
     def is_io(self, call: Syscall) -> bool:
         """Is a file mapped there, before the call? Notes what it changes."""
+        if call.maker:
+            self._forked(call.maker.pid, call.pid, call.maker.shared)
+        if call.name in ("clone", "clone3", "fork", "vfork") and call.result and call.result > 0:
+            self._forked(call.pid, call.result, "CLONE_FILES" in " ".join(call.arguments))
+        if call.name in ("execve", "execveat") and call.result == 0:
+            self.mapped.pop(call.pid, None)
         if call.name == "mmap":
             return self._mapped(call)
         if call.name not in ("munmap", "mremap", "msync"):
             return True
         start, length = (strace.number(text) or 0 for text in call.arguments[:2])
-        end = start + _pages(length or 1)
-        over = [(a, b) for a, b in self.files if a < end and start < b]
-        if over and call.name != "msync" and not call.error:
-            if length:  # without, mremap leaves it, and maps it once more
-                self.files = [range_ for range_ in self.files if range_ not in over]
-                self.files += [(a, start) for a, _ in over if a < start]
-                self.files += [(end, b) for _, b in over if end < b]
-            if call.name == "mremap":
+        is_mapped = any(
+            a < start + _pages(length or 1) and start < b for a, b in self.mapped[call.pid]
+        )
+        if call.name != "msync" and not call.error:
+            self._leave(call, start, start + _pages(length))  # without a length mremap leaves all
+            if is_mapped and call.name == "mremap":
                 self._put(call, 2)
-        return bool(over)
+        return is_mapped
+
+    def _forked(self, parent: int, child: int, shared: bool) -> None:
+        """Threads have one memory; a child has its parent's, and changes its own."""
+        if child not in self.mapped:
+            known = self.mapped[parent]
+            self.mapped[child] = known if shared else list(known)
+
+    def _leave(self, call: Syscall, start: int, end: int) -> None:
+        files = self.mapped[call.pid]
+        over = [(a, b) for a, b in files if a < end and start < b]
+        parts = [(a, start) for a, _ in over if a < start] + [(end, b) for _, b in over if end < b]
+        files[:] = [*(one for one in files if one not in over), *parts]
 
     def _mapped(self, call: Syscall) -> bool:
-        if "MAP_ANONYMOUS" in call.arguments[3]:
-            return False
+        is_file = "MAP_ANONYMOUS" not in call.arguments[3]
         if not call.error:
-            self._put(call, 1)
-        return True
+            start = call.result or 0
+            self._leave(call, start, start + _pages(strace.number(call.arguments[1]) or 0))
+            if is_file:
+                self._put(call, 1)
+        return is_file
 
     def _put(self, call: Syscall, size: int) -> None:
         start = call.result or 0
-        self.files.append((start, start + _pages(strace.number(call.arguments[size]) or 0)))
+        self.mapped[call.pid].append(
+            (start, start + _pages(strace.number(call.arguments[size]) or 0))
+        )
 
 
 def _pages(length: int) -> int:

@@ -4,11 +4,11 @@ Such a shape is found by trying regular ones until the hash is right, as runtime
 64 bits leave no doubt.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product as combinations
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from fathom.analysis import Source
 from fathom.analysis.distribution.boxes import Boxes
 from fathom.analysis.distribution.spans import spans
 from fathom.analysis.distribution.strides import Nest, settled
+from fathom.errors import DamagedRun
+
+T = TypeVar("T")
 
 MASK = (1 << 64) - 1
 TRIES = 20_000  # regular shapes that are tried for one box
@@ -42,7 +45,17 @@ class Shape:
 def shapes(source: Source) -> dict[int, Shape]:
     """By number of the selection."""
     rows = source.sql("from used_selections()").to_pylist()
-    return {row["selection"]: _shape(row) for row in rows}
+    return {row["selection"]: fitting(_shape, row) for row in rows}
+
+
+def fitting(read: Callable[[dict[str, Any]], T], row: dict[str, Any]) -> T:
+    """What is read of a selection. Errors: DamagedRun where its lists do not fit together."""
+    try:
+        return read(row)
+    except (ValueError, IndexError, OverflowError, TypeError) as error:
+        raise DamagedRun(
+            f"selections: row {row['selection']}: its lists do not fit together; pack the run again, with --force"
+        ) from error
 
 
 def _shape(row: dict[str, Any]) -> Shape:

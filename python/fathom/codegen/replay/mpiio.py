@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fathom.analysis import Source
-from fathom.analysis.distribution.shapes import nests_of
+from fathom.analysis.distribution.shapes import fitting, nests_of
 from fathom.analysis.distribution.strides import Nest, nest
 from fathom.codegen.replay.calls import Call, Recorded
 from fathom.codegen.replay.fold import Line
@@ -119,7 +119,7 @@ PLAIN = View(0, 1, (Nest(0, 1, ()),))
 def views(source: Source) -> dict[int, View]:
     """File views by number; those that are not known byte for byte are not there."""
     rows = source.sql("from used_selections()").to_pylist()
-    views_of = {row["selection"]: _view(row) for row in rows if row["form"] == "bytes"}
+    views_of = {row["selection"]: fitting(_view, row) for row in rows if row["form"] == "bytes"}
     return {number: view for number, view in views_of.items() if view}
 
 
