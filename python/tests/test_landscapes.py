@@ -102,14 +102,15 @@ def test_rows_are_kept_until_tables_change(tmp_path: Path) -> None:
     assert is_settled(run)
     (first,) = (work() for work in landscapes.each([str(run)], WANTED))
     (file,) = (run / "tables" / "answers").iterdir()
-    file.write_text(file.read_text().replace('"opens":3', '"opens":33'))  # kept is kept
-    moved = tmp_path / "b.fathom"
+    kept, moved = file.stat().st_ino, tmp_path / "b.fathom"
     run.rename(moved)
     (again,) = (work() for work in landscapes.each([str(moved)], WANTED))
-    assert again == {**first, "run": "b", "path": str(moved), "opens": 33}
+    assert again == {**first, "run": "b", "path": str(moved)}
+    (file,) = (moved / "tables" / "answers").iterdir()
+    assert file.stat().st_ino == kept
     (moved / "run.json").write_text((moved / "run.json").read_text() + "\n")
     (anew,) = (work() for work in landscapes.each([str(moved)], WANTED))
-    assert anew["opens"] == 3
+    assert anew == again and file.stat().st_ino != kept
 
 
 def test_many_are_made_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
