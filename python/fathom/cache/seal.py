@@ -8,6 +8,9 @@ import secrets
 from functools import cache
 from pathlib import Path
 
+from fathom.files import is_there, replacing
+from fathom.run import paths
+
 BYTES = 32
 
 
@@ -20,25 +23,18 @@ def sealed(content: bytes) -> bytes | None:
 @cache
 def _secret() -> bytes | None:
     with contextlib.suppress(OSError, RuntimeError):  # no home, or one that may not be written to
-        home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-        path = Path(home, "fathom", "seal")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with contextlib.suppress(FileExistsError):
-            _write(path, secrets.token_bytes(BYTES))
+        path = paths.user_cache() / "seal"
+        if not is_there(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with replacing(path) as partial:
+                partial.touch(mode=0o600)
+                partial.write_bytes(secrets.token_bytes(BYTES))
         return _read(path)
     return None
 
 
-def _write(path: Path, secret: bytes) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    try:
-        os.write(descriptor, secret)
-    finally:
-        os.close(descriptor)
-
-
 def _read(path: Path) -> bytes | None:
-    """None of one that another may know, or that is being written."""
+    """None of one that another may know."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         known = os.fstat(descriptor)

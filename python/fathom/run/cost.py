@@ -60,8 +60,7 @@ def _measure(library: Path) -> float:
 
 def _cache(library: Path) -> tuple[Path, str]:
     """Where the figure is kept, and what it is true for."""
-    home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(home, "fathom", "cost.json"), f"{boot_id()} {library} {library.stat().st_mtime_ns}"
+    return paths.user_cache() / "cost.json", f"{boot_id()} {library} {library.stat().st_mtime_ns}"
 
 
 def per_call() -> float | None:

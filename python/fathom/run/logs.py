@@ -3,7 +3,6 @@
 import contextlib
 import glob
 import hashlib
-import os
 import re
 import shutil
 import stat
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from fathom.errors import FathomError, printable
 from fathom.files import facts, files_below, is_file, is_folder, is_there, listed
+from fathom.run import paths
 
 # Where a log of Darshan has this number, little-endian, behind its version.
 DARSHAN = (8, (6567223).to_bytes(8, "little"))
@@ -104,8 +104,7 @@ def run_of(log: Path) -> Path | None:
 
 def folder() -> Path:
     """Where the runs of logs are kept."""
-    home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(home, "fathom", "imported")
+    return paths.user_cache() / "imported"
 
 
 def _hash(text: str) -> str:

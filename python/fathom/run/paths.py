@@ -127,6 +127,12 @@ def page() -> Path | None:
     return _first([PACKAGE / "web" / "index.html", SOURCE_TREE / "web" / "dist" / "index.html"])
 
 
+def user_cache() -> Path:
+    """The folder of what is worked out again where it is gone (XDG). Errors: RuntimeError of a user without a home."""
+    home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(home, "fathom")
+
+
 def own_findings() -> Path | None:
     """The folder of the user's own findings."""
     folder = os.environ.get("FATHOM_FINDINGS")

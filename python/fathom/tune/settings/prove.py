@@ -40,8 +40,7 @@ class StoredVerdicts:
     """Verdicts of this machine, by the stack's fingerprint."""
 
     def __init__(self) -> None:
-        home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-        self.path = Path(home, "fathom", "knobs.json")
+        self.path = paths.user_cache() / "knobs.json"
         self.data = self._read()
 
     def _read(self) -> dict[str, dict[str, Any]]:
