@@ -23,6 +23,7 @@ from fathom.analysis.own import (
     run_seconds,
     shares,
     sums,
+    totals,
     union_seconds,
 )
 from fathom.analysis.when import When, when
@@ -261,7 +262,7 @@ def operation(source: Source) -> Operation:
     """What kind of call takes the time, and which function most."""
     table = own(source)
     total = sum(table["time"].to_pylist())
-    times = _by_function(table, "time")
+    times = totals(table, ["layer", "op"], "time")
     exchange, collective_op = _exchange(source)
     layer, op = max(times, key=lambda one: (times[one], one[1]), default=(None, None))
     return Operation(
@@ -270,21 +271,12 @@ def operation(source: Source) -> Operation:
         layer=layer,
         seconds=times.get((layer, op), 0) / SECOND,
         share=times.get((layer, op), 0) / total if total else 0.0,
-        calls=_by_function(table, "calls").get((layer, op), 0),
+        calls=totals(table, ["layer", "op"], "calls").get((layer, op), 0),
         all_seconds=total / SECOND,
         functions=_functions(source, layer, op),
         exchange=exchange,
         collective_op=collective_op,
     )
-
-
-def _by_function(table: pa.Table, value: str) -> dict[tuple[str | None, str | None], int]:
-    """Layer and function -> sum of a column."""
-    of: dict[tuple[str | None, str | None], int] = {}
-    for row in table.select(["layer", "op", value]).to_pylist():
-        one = row["layer"], row["op"]
-        of[one] = of.get(one, 0) + (row[value] or 0)
-    return of
 
 
 def _functions(source: Source, layer: str | None, op: str | None) -> list[tuple[str, int]]:

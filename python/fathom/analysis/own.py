@@ -96,10 +96,16 @@ def _mostly_data(source: Source) -> bool:
 
 def sums(table: pa.Table, key: str, value: str) -> list[tuple[Any, int]]:
     """(key, sum of value), the most first."""
-    of: dict[Any, int] = {}
-    for name, amount in zip(table[key].to_pylist(), table[value].to_pylist(), strict=True):
-        of[name] = of.get(name, 0) + (amount or 0)
-    return sorted(of.items(), key=lambda pair: (-pair[1], str(pair[0])))
+    pairs = ((name, amount) for (name,), amount in totals(table, [key], value).items())
+    return sorted(pairs, key=lambda pair: (-pair[1], str(pair[0])))
+
+
+def totals(table: pa.Table, keys: Sequence[str], value: str) -> dict[tuple[Any, ...], int]:
+    """Values of the keys -> sum of a column."""
+    of: dict[tuple[Any, ...], int] = {}
+    for *key, amount in zip(*(table[name].to_pylist() for name in (*keys, value)), strict=True):
+        of[tuple(key)] = of.get(tuple(key), 0) + (amount or 0)
+    return of
 
 
 def shares(of: Sequence[tuple[Any, int]]) -> list[tuple[Any, float]]:
