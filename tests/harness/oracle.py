@@ -21,10 +21,10 @@ import os.path
 import re
 import subprocess
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from harness import paths, strace
 from harness.strace import Syscall
@@ -36,6 +36,7 @@ UNTRACED = (
 ).split()
 
 Row = dict[str, Any]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -209,6 +210,16 @@ class Description:
     path: str  # at open; a rename changes what strace shows later
 
 
+def inherit(of: dict[int, T], call: Syscall, copy: Callable[[T], T]) -> None:
+    """Whom this call forks, or who forked its process, has what the parent has: threads the same, a child its own."""
+    makers = [(call.maker.pid, call.pid, call.maker.shared)] if call.maker else []
+    if call.name in ("clone", "clone3", "fork", "vfork") and call.result and call.result > 0:
+        makers.append((call.pid, call.result, "CLONE_FILES" in " ".join(call.arguments)))
+    for parent, child, shared in makers:
+        if child not in of:
+            of[child] = of[parent] if shared else copy(of[parent])
+
+
 class Descriptions:
     """All open files of a run, followed by strace alone."""
 
@@ -217,11 +228,8 @@ class Descriptions:
 
     def step(self, call: Syscall) -> tuple[int | None, str]:
         """Position before the call and path at open, if they are known; then applies the call."""
-        if call.maker:
-            self._forked(call.maker.pid, call.pid, call.maker.shared)
+        inherit(self.tables, call, dict)
         table = self.tables[call.pid]
-        if call.name in ("clone", "clone3", "fork", "vfork") and call.result and call.result > 0:
-            self._forked(call.pid, call.result, "CLONE_FILES" in " ".join(call.arguments))
         if call.result is None or not call.arguments:
             return None, ""
         fd = strace.descriptor(call.arguments[0])[0]
@@ -230,10 +238,6 @@ class Descriptions:
         if call.result >= 0:
             self._apply(call, table, fd)
         return before
-
-    def _forked(self, parent: int, child: int, shared: bool) -> None:
-        if child not in self.tables:
-            self.tables[child] = self.tables[parent] if shared else dict(self.tables[parent])
 
     def _apply(self, call: Syscall, table: dict[int, Description], fd: int) -> None:
         result = call.result or 0
@@ -335,10 +339,7 @@ class Memory:
 
     def is_io(self, call: Syscall) -> bool:
         """Is a file mapped there, before the call? Notes what it changes."""
-        if call.maker:
-            self._forked(call.maker.pid, call.pid, call.maker.shared)
-        if call.name in ("clone", "clone3", "fork", "vfork") and call.result and call.result > 0:
-            self._forked(call.pid, call.result, "CLONE_FILES" in " ".join(call.arguments))
+        inherit(self.mapped, call, list)
         if call.name in ("execve", "execveat") and call.result == 0:
             self.mapped.pop(call.pid, None)
         if call.name == "mmap":
@@ -354,12 +355,6 @@ class Memory:
             if is_mapped and call.name == "mremap":
                 self._put(call, 2)
         return is_mapped
-
-    def _forked(self, parent: int, child: int, shared: bool) -> None:
-        """Threads have one memory; a child has its parent's, and changes its own."""
-        if child not in self.mapped:
-            known = self.mapped[parent]
-            self.mapped[child] = known if shared else list(known)
 
     def _leave(self, call: Syscall, start: int, end: int) -> None:
         files = self.mapped[call.pid]
