@@ -34,7 +34,8 @@ class Group:
         self.names = [f"s{number}" for number in range(count)]
         listed = tmp / f"group{count}"
         listed.write_text("# servers\n" + "".join(f"unix:{tmp}/{name}\n" for name in self.names))
-        self.options = ["--group", str(listed), "--lease", "1", *options]
+        lease = [] if "--lease" in options else ["--lease", "1"]
+        self.options = ["--group", str(listed), *lease, *options]
         self.servers = [self.start(number) for number in range(count)]
 
     def start(self, number: int) -> Server:
