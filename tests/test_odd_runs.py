@@ -150,6 +150,17 @@ def test_a_mark_at_the_end_of_time_makes_no_long_run(place: Path) -> None:
     assert "a" in marks.split()
 
 
+def test_a_call_a_hundred_years_later_takes_no_more_memory(place: Path) -> None:
+    """As predicted, 2^62 ticks after the one before it."""
+    with_record(place, bytes.fromhex("00 808080808080808040 05"))
+    little = ("bash", "-c", 'ulimit -v 4000000; exec "$@"', "-")
+    done = fathom("report", "run", "-o", "out.html", cwd=place, as_=little)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    shown = fathom("show", "run", "--all", cwd=place, as_=little)
+    assert shown.returncode == 0 and not shown.stderr, shown.stderr
+    assert "ran 1" in shown.stdout and "-1" not in shown.stdout.split("cost of tracing")[1]
+
+
 def test_one_in_a_file_says_so_too(place: Path) -> None:
     damaged(place)
     assert fathom("pack", "run", "--one-file", "run.zip", cwd=place).returncode == 0

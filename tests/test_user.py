@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -96,6 +97,33 @@ def test_the_layer_can_be_left_out(tmp_path: Path) -> None:
     assert run(paths.FATHOM, *words).stdout == "done\n"
     asked = "select count(*) from calls where layer = 'user'"
     assert tables.ask(tables.connect(out), asked) == [[0]]
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_the_line_of_a_call_in_a_region_is_the_user_s(level: str, tmp_path: Path) -> None:
+    """Not one of fathom.h."""
+    (tmp_path / "steps.c").write_text("""
+        #include <fathom.h>
+        #include <fcntl.h>
+        #include <unistd.h>
+        static char block[1 << 16];
+        int main(void)
+        {
+            int fd = open("data", O_CREAT | O_RDWR, 0644);
+            fathom_begin_int("step", "number", 3);
+            for (int i = 0; i < 50; i++)
+                pwrite(fd, block, sizeof(block), (long)i << 16);
+            fathom_end("step");
+            return 0;
+        }""")
+    words = ["gcc", "-g", level, f"-I{HEADER}", tmp_path / "steps.c", "-o", tmp_path / "steps"]
+    assert run(*words).returncode == 0
+    recorded = [paths.FATHOM, "run", "--no-show", "-o", tmp_path / "r", "--"]
+    assert run("env", "-C", tmp_path, *recorded, "./steps").returncode == 0
+    page = run(paths.FATHOM, "show", tmp_path / "r").stdout
+    assert re.search(r"Which line\? +steps\.c:11 main\(\) in region step.*: pwrite", page), page
+    lines = run(paths.FATHOM, "show", tmp_path / "r", "--by", "line").stdout
+    assert "steps.c:11" in lines and "fathom.h" not in lines
 
 
 def test_a_million_regions(tmp_path: Path) -> None:

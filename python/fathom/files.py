@@ -21,11 +21,11 @@ ASIDE = ".writing-"
 PATIENCE = 2.0
 
 
-def facts(path: Path) -> os.stat_result | None:
-    """Of what a path leads to; None where there is nothing. Errors: OSError, where nobody can tell: pathlib takes most
-    of them for nothing, in each of its versions others."""
+def facts(path: Path, follow: bool = True) -> os.stat_result | None:
+    """Of what a path leads to, of a link itself if not `follow`; None where there is nothing. Errors: OSError, where
+    nobody can tell: pathlib takes most of them for nothing, in each of its versions others."""
     try:
-        return path.stat()
+        return path.stat(follow_symlinks=follow)
     except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: no file has this name
         return None
 

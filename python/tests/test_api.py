@@ -5,7 +5,9 @@ import html
 import io
 import json
 import re
+import shutil
 import sys
+import threading
 from pathlib import Path
 
 import fathom
@@ -206,3 +208,28 @@ def test_a_library_that_is_missing_is_one_line(
     convert = {"pandas": fathom.to_pandas, "polars": fathom.to_polars}[library]
     with pytest.raises(FathomError, match=rf"pip install 'fathom-io\[{library}\]'"):
         convert(pa.table({"a": [1]}))
+
+
+def test_what_a_packer_replaces_meanwhile_is_opened_again(run_directory: Path) -> None:
+    """Tiles lie in old tables, not in new ones; new ones have another name at first."""
+    tables, new = run_directory / "tables", run_directory / "tables.tmp.new"
+    tiles, over = tables / "tiles.parquet", threading.Event()
+    rows = (tables / "runs.parquet").read_bytes()
+
+    def pack() -> None:
+        while not over.is_set():
+            tiles.write_bytes(rows)
+            (new / "calls").mkdir(parents=True)
+            new.rename(run_directory / "tables.old")
+            tiles.unlink()
+            shutil.rmtree(run_directory / "tables.old")
+
+    packer = threading.Thread(target=pack)
+    packer.start()
+    try:
+        for _ in range(40):
+            opened = fathom.open(run_directory)
+            assert opened.sql("select count(*) as runs from runs")["runs"].to_pylist() == [1]
+    finally:
+        over.set()
+        packer.join()

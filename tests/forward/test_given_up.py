@@ -62,7 +62,7 @@ def test_what_a_stopped_owner_finds_when_it_goes_on_is_not_done_for_nobody(tmp_p
 
 @needs_strace
 def test_what_an_owner_has_done_and_could_tell_nobody_is_a_gap_at_once(tmp_path: Path) -> None:
-    """The owner's journal is slower than the other server is patient, and its lease longer: nobody is taken for gone."""
+    """The owner's journal is slower than the other server is patient; its lease is longer: nobody is taken for gone."""
     with group(tmp_path, 2, "--patience", "1", "--lease", "20") as g:
         owner, client, handle = begun(g)
         journal = next((tmp_path / "store/.fathom-forward/appends").iterdir())

@@ -166,11 +166,17 @@ def test_tools_of_a_shell(skin: Skin, script: str) -> None:
 
 
 def test_where_a_program_stands_has_no_name_that_others_can_take(skin: Skin) -> None:
-    """A process stands in a directory of its own, which is gone at once: /dev/shm is everybody's."""
+    """A process stands in a directory of its own, which is gone at once: /dev/shm is everybody's, who may have made
+    there what they can guess."""
     memory = Path("/dev/shm")
+    taken = memory / f"fathom-forward-{os.geteuid()}"
+    taken.touch()
     before = set(memory.glob("fathom-[cf][wo]*"))
-    assert skin.shell('cd "$1"; mkdir d; cd d; echo x >y; cat y') == "x\n"
-    assert set(memory.glob("fathom-[cf][wo]*")) <= before
+    try:
+        assert skin.shell('cd "$1"; mkdir d; cd d; echo x >y; cat y') == "x\n"
+        assert set(memory.glob("fathom-[cf][wo]*")) <= before and not taken.stat().st_size
+    finally:
+        taken.unlink()
 
 
 PYTHON = """

@@ -72,7 +72,9 @@ class Disk:
         moved = {one: to + one[len(path) :] for one in inside}
         self.files = {moved.get(one, one) for one in self.files}
         self.folders = {moved.get(one, one) for one in self.folders} | {str(Path(to).parent)}
+        back = {path + one[len(to) :] for one in self.before if one.startswith(to)}
         self.before |= {to + one[len(path) :] for one in self.before if one.startswith(path)}
+        self.before |= back if "RENAME_EXCHANGE" in line else set()
 
     def _removed(self, path: str, line: str) -> None:
         self.files.discard(path)

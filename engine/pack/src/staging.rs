@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
 use fathom_sink::{IfThere, entries, is_directory, random, read_file, sync_directory};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use crate::error::{At, PackError};
 use crate::recover::{Recovered, boot_id};
@@ -118,13 +119,21 @@ pub fn remove(path: &Path) -> Result<(), PackError> {
 	fs::remove_dir_all(path).if_there().at(path).map(|_| ())
 }
 
-/// New tables in the place of the old ones, whole, and so after a power cut.
+/// New tables in the place of the old ones, whole, and so after a power cut. Readers find the ones or the others.
 pub fn swap(run: &Path, new: &Path) -> Result<(), PackError> {
-	let (place, old) = (run.join(TABLES), run.join(OLD));
-	remove(&old)?;
-	fs::rename(&place, &old).if_there().at(&place)?;
-	fs::rename(new, &place).at(new)?;
+	let place = run.join(TABLES);
+	let exchanged = renameat_with(CWD, new, CWD, &place, RenameFlags::EXCHANGE).is_ok();
+	let old = if exchanged { new.to_owned() } else { swap_in_two(run, new, &place)? };
 	sync_directory(run).at(run)?;
 	let _ = remove(&old); // who reads them still may keep some until the next pack
 	Ok(())
+}
+
+/// The first time, and where a file system does not exchange: for a moment there are none.
+fn swap_in_two(run: &Path, new: &Path, place: &Path) -> Result<PathBuf, PackError> {
+	let old = run.join(OLD);
+	remove(&old)?;
+	fs::rename(place, &old).if_there().at(place)?;
+	fs::rename(new, place).at(new)?;
+	Ok(old)
 }

@@ -115,6 +115,8 @@ def _around(page: Page) -> str:
     if not started or not ended_ or not page.runs["started"]:
         return ""
     seconds = (ended_ - started - page.runs["duration"]) / 1e9
+    if seconds < 0:  # some call's time is damaged, or a clock was set
+        return ""
     return (
         f"; {numbers.seconds(seconds)} at most before the program and after it, with the launcher's"
     )

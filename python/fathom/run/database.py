@@ -14,7 +14,7 @@ import duckdb
 import pyarrow as pa
 
 from fathom.errors import DamagedRun, FathomError, UsageError, printable
-from fathom.files import is_folder, listed
+from fathom.files import facts, is_folder, listed
 from fathom.run import arrow, macros, manifest, scratch, site
 from fathom.run.arrow import compute as pc
 from fathom.run.arrow import parquet as pq
@@ -67,10 +67,11 @@ def table_parts(directory: Path) -> dict[str, tuple[Path, list[Path]]]:
 
 def parts_of(pattern: Path) -> list[Path]:
     """The files of a table. Errors: DamagedRun of what is no file of the run; OSError."""
-    parts = listed(pattern.parent, pattern.name)
+    found = [(one, facts(one, follow=False)) for one in listed(pattern.parent, pattern.name)]
+    parts = [one for one, known in found if known]  # others are gone meanwhile
     folders = [pattern.parent, pattern.parent.parent] if pattern.name == ALL else [pattern.parent]
     strange = [one for one in folders if parts and one.is_symlink()]
-    strange += [one for one in parts if not stat.S_ISREG(one.lstat().st_mode)]
+    strange += [one for one, known in found if known and not stat.S_ISREG(known.st_mode)]
     if strange:
         raise DamagedRun(f"{printable(strange[0])}: is no file of this run, so it is not read")
     return parts
@@ -112,6 +113,28 @@ def connect(
     """A view for each table in `directory`; then the database is locked to that directory. `memory`: its limit, of one
     who asks many times: more tables are then read once. `threads`: null: as many as there are processors.
     `with_runtime`: also the run-time's rows, not the program's alone."""
+    while True:
+        version = _version(directory)
+        try:
+            return _connected(directory, table_parts(directory), memory, threads, with_runtime)
+        except (DamagedRun, FileNotFoundError):
+            if _version(directory) == version:
+                raise  # else a packer has put others in their place
+
+
+def _version(directory: Path) -> tuple[int, int] | None:
+    """Another one where names of it went or came."""
+    known = facts(directory)
+    return known and (known.st_ino, known.st_mtime_ns)
+
+
+def _connected(
+    directory: Path,
+    tables: dict[str, tuple[Path, list[Path]]],
+    memory: str | None,
+    threads: int | None,
+    with_runtime: bool,
+) -> duckdb.DuckDBPyConnection:
     con = duckdb.connect(":memory:")
     # In a notebook without ipywidgets DuckDB has no bar, and will not hear of one.
     with contextlib.suppress(duckdb.InvalidInputException):
@@ -124,7 +147,6 @@ def connect(
     con.execute(f"set allowed_directories = [{quoted(str(directory) + '/')}]")
     con.execute("set enable_external_access = false")
     con.execute(f"set parquet_metadata_cache = {bool(memory)}")
-    tables = table_parts(directory)
     little = _small(con, tables, LITTLE, FEWER)
     if len(little) == len(tables):
         con.execute(f"set threads = 1; set disabled_optimizers = '{UNUSED}'")

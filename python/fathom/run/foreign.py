@@ -46,7 +46,8 @@ def check_files(folder: Path) -> None:
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
-                with suppress(PermissionError):  # whoever needs it will say so
+                # whoever needs what is closed will say so; what a packer has just made has got another name
+                with suppress(PermissionError, FileNotFoundError):
                     check_files(Path(entry.path))
             elif not entry.is_file() and not _leads_to_folder_or_nowhere(entry):
                 raise DamagedRun(
