@@ -85,7 +85,7 @@ int forward_chdir(const char *path)
 	real.path = real.text;
 	error = asking_begin(&a, at.text);
 	if (!error)
-		error = name_without_links(&a, at.path, real.text);
+		error = name_without_links(&a, &at, real.text);
 	if (asking_end(&a, error))
 		return -1;
 	fd = forward_open(&real, O_RDONLY | O_DIRECTORY, 0);

@@ -91,12 +91,14 @@ int forward_open(const struct place *at, int flags, mode_t mode)
 		asking_makes(&a, &settings()->striping);
 	if (error)
 		return asking_end(&a, error);
+	a.follows = !(flags & O_NOFOLLOW) && !(flags & O_CREAT && flags & O_EXCL);
 	do
 		error = fathom_fwd_open(a.client, asking_from(&a, at), asking_below(&a, at),
 					open_flags(flags), mode & ~mask_now() & 07777, &handle,
 					&attr, &a.hints);
-	while (asking_again(&a, at, NULL, error));
-	return asking_end(&a, error) ? -1 : new_descriptor(at->path, flags, &handle, &attr);
+	while (asking_again(&a, at, NULL, &error));
+	return asking_end(&a, error) ? -1
+				     : new_descriptor(asking_path(&a, at), flags, &handle, &attr);
 }
 
 int forward_creat(const struct place *at, mode_t mode)

@@ -27,10 +27,11 @@ static int look_up(struct asking *a, const struct place *at, int flags,
 			*attr = known->attr;
 		return 0;
 	}
+	a->follows = !follow;
 	do
 		error = fathom_fwd_lookup(a->client, asking_from(a, at), asking_below(a, at),
 					  follow, handle, &got, &a->hints);
-	while (asking_again(a, at, NULL, error));
+	while (asking_again(a, at, NULL, &error));
 	if (!error && at->slash && !S_ISDIR(got.mode))
 		return ENOTDIR;
 	if (!error && attr)
@@ -75,7 +76,7 @@ int forward_mkdir(const struct place *at, mode_t mode)
 	do
 		error = fathom_fwd_mkdir(a.client, asking_from(&a, at), asking_below(&a, at),
 					 mode & ~mask_now() & 07777, NULL, NULL, &a.hints);
-	while (asking_again(&a, at, NULL, error));
+	while (asking_again(&a, at, NULL, &error));
 	return asking_end(&a, error);
 }
 
@@ -98,7 +99,7 @@ int forward_unlinkat(const struct place *at, int flags)
 	do
 		error = fathom_fwd_remove(a.client, asking_from(&a, at), asking_below(&a, at),
 					  directory, &a.hints);
-	while (asking_again(&a, at, NULL, error));
+	while (asking_again(&a, at, NULL, &error));
 	return asking_end(&a, error);
 }
 
@@ -119,19 +120,13 @@ int forward_remove(const struct place *at)
 	return done && errno == EISDIR ? forward_rmdir(at) : done;
 }
 
-/* Both or none: between a forwarded and another file system nothing is moved. */
-static int both(const struct place *at, const struct place *to)
-{
-	if (!at->path || !to->path)
-		return EXDEV;
-	return of_root(at, EBUSY) ? EBUSY : of_root(to, EBUSY);
-}
-
 int forward_renameat2(const struct place *at, const struct place *to, unsigned int flags)
 {
 	struct asking a;
-	int error = both(at, to);
+	int error = place_pair_error(at, to);
 
+	if (!error && (of_root(at, EBUSY) || of_root(to, EBUSY)))
+		error = EBUSY;
 	if (error) {
 		errno = error;
 		return -1;
@@ -143,7 +138,7 @@ int forward_renameat2(const struct place *at, const struct place *to, unsigned i
 		error = fathom_fwd_rename(a.client, asking_from(&a, at), asking_below(&a, at),
 					  asking_from(&a, to), asking_below(&a, to), flags,
 					  &a.hints);
-	while (asking_again(&a, at, to, error));
+	while (asking_again(&a, at, to, &error));
 	return asking_end(&a, error);
 }
 
@@ -162,22 +157,24 @@ int forward_linkat(const struct place *at, const struct place *to, int flags)
 		errno = EINVAL;
 		return -1;
 	}
-	if (!at->path || !to->path) {
-		errno = EXDEV;
+	error = place_pair_error(at, to);
+	if (error) {
+		errno = error;
 		return -1;
 	}
 	error = asking_begin(&a, to->text);
 	if (!error)
 		error = look_up(&a, at, nofollow | (flags & AT_EMPTY_PATH), &handle, NULL);
 	if (!at->by_handle)
-		asking_about(&a, &handle, at->path);
+		asking_about(&a, &handle, asking_path(&a, at));
 	if (error)
 		return asking_end(&a, error);
-	a.from_root = false; /* that was of the file */
+	a.from_root = a.follows = false; /* that was of the file */
+	a.instead[0].of = NULL;
 	do
 		error = fathom_fwd_link(a.client, &handle, asking_from(&a, to),
 					asking_below(&a, to), NULL, &a.hints);
-	while (asking_again(&a, to, NULL, error));
+	while (asking_again(&a, to, NULL, &error));
 	return asking_end(&a, error);
 }
 
@@ -193,12 +190,14 @@ int forward_symlink(const struct place *at, const char *target)
 
 	if (!error)
 		error = of_root(at, EEXIST);
+	if (!error && strlen(target) >= PATH_MAX)
+		error = ENAMETOOLONG;
 	if (error)
 		return asking_end(&a, error);
 	do
 		error = fathom_fwd_symlink(a.client, asking_from(&a, at), asking_below(&a, at),
 					   target, NULL, NULL, &a.hints);
-	while (asking_again(&a, at, NULL, error));
+	while (asking_again(&a, at, NULL, &error));
 	return asking_end(&a, error);
 }
 
@@ -219,7 +218,7 @@ static int read_target(struct asking *a, const struct place *at, char *target)
 	if (!error && !S_ISLNK(attr.mode))
 		error = EINVAL;
 	if (!at->by_handle)
-		asking_about(a, &handle, at->path);
+		asking_about(a, &handle, asking_path(a, at));
 	return error ? error : fathom_fwd_readlink(a->client, &handle, target, PATH_MAX, &a->hints);
 }
 
@@ -242,89 +241,19 @@ ssize_t forward_readlink(const struct place *at, char *buf, size_t room)
 	return (ssize_t)length;
 }
 
-/* ---- paths without links ---- */
-
-enum { LINKS = 40 /* that Linux follows */ };
-
-/* A path that is walked: what was walked is without links, . and .. */
-struct walk {
-	char done[PATH_MAX], left[PATH_MAX];
-	int links;
-};
-
-/* The link that `done` ends in is replaced by what it says. 0 or an errno. */
-static int walk_link(struct asking *a, struct walk *w, const struct fathom_fwd_handle *link)
-{
-	char target[PATH_MAX], left[PATH_MAX];
-	char *last = strrchr(w->done, '/');
-	int error = fathom_fwd_readlink(a->client, link, target, PATH_MAX, &a->hints);
-
-	if (error)
-		return error;
-	if (++w->links > LINKS)
-		return ELOOP;
-	if (*target == '/')
-		return EXDEV;
-	if (snprintf(left, sizeof(left), "%s/%s", target, w->left) >= (int)sizeof(left))
-		return ENAMETOOLONG;
-	strcpy(w->left, left);
-	*(last ? last : w->done) = 0;
-	return 0;
-}
-
-static int walk_part(struct asking *a, struct walk *w, const char *part)
-{
-	size_t have = strlen(w->done), length = strlen(part);
-	struct fathom_fwd_handle handle;
-	struct fathom_fwd_attr attr;
-	int error;
-
-	if (have + length + 2 > sizeof(w->done))
-		return ENAMETOOLONG;
-	sprintf(w->done + have, "%s%s", have ? "/" : "", part);
-	error = fathom_fwd_lookup(a->client, NULL, w->done, FATHOM_FWD_NOFOLLOW, &handle, &attr,
-				  &a->hints);
-	if (error)
-		return error;
-	if (S_ISLNK(attr.mode))
-		return walk_link(a, w, &handle);
-	return *w->left && !S_ISDIR(attr.mode) ? ENOTDIR : 0;
-}
-
-int name_without_links(struct asking *a, const char *path, char *real)
-{
-	struct walk w = {.links = 0};
-	int error = 0;
-
-	strcpy(w.left, path);
-	while (!error && *w.left) {
-		size_t length = strcspn(w.left, "/"), behind = length + (w.left[length] == '/');
-		char part[PATH_MAX], *last;
-
-		memcpy(part, w.left, length);
-		part[length] = 0;
-		memmove(w.left, w.left + behind, strlen(w.left + behind) + 1);
-		if (!strcmp(part, "..")) {
-			last = strrchr(w.done, '/');
-			*(last ? last : w.done) = 0;
-		} else if (length && strcmp(part, ".")) {
-			error = walk_part(a, &w, part);
-		}
-	}
-	strcpy(real, w.done);
-	return error;
-}
-
 char *forward_realpath(const struct place *at, char *resolved)
 {
 	char real[PATH_MAX], whole[2 * PATH_MAX];
+	struct fathom_fwd_attr attr;
 	struct asking a;
 	int error = asking_begin(&a, at->text);
 
 	if (!error)
-		error = name_without_links(&a, at->path, real);
+		error = name_without_links(&a, at, real);
 	if (!error && at->slash)
-		error = fathom_fwd_lookup(a.client, NULL, at->path, 0, NULL, NULL, &a.hints);
+		error = fathom_fwd_lookup(a.client, NULL, real, 0, NULL, &attr, &a.hints);
+	if (!error && at->slash && !S_ISDIR(attr.mode))
+		error = ENOTDIR;
 	if (asking_end(&a, error))
 		return NULL;
 	snprintf(whole, sizeof(whole), "%.*s%s%s", (int)place_prefix(at), at->text,
@@ -352,6 +281,6 @@ int forward_mknod(const struct place *at, mode_t mode, dev_t device)
 	do
 		error = fathom_fwd_create(a.client, asking_from(&a, at), asking_below(&a, at),
 					  mode & ~mask_now() & 07777, NULL, NULL, &a.hints);
-	while (asking_again(&a, at, NULL, error));
+	while (asking_again(&a, at, NULL, &error));
 	return asking_end(&a, error);
 }

@@ -179,14 +179,20 @@ static bool below_prefix(struct place *p)
 	return top != NULL;
 }
 
+static bool too_long(const char *path)
+{
+	return strnlen(path, PATH_MAX) == PATH_MAX;
+}
+
 static bool find(struct place *p, int directory, const char *path)
 {
-	p->given = (char *)(uintptr_t)path;
 	p->by_handle = p->by_number = p->slash = p->from_directory = false;
 	p->path = NULL;
 	p->text[0] = 0;
 	if (!*path)
 		return descriptor_itself(p, directory);
+	if (too_long(path))
+		return false; /* as the kernel will say */
 	if (*path == '/' && (path[1] == 'p' || path[1] == 'd')) {
 		p->by_number = descriptor_itself(p, descriptor_named(path));
 		if (p->by_number)
@@ -202,7 +208,10 @@ static bool find(struct place *p, int directory, const char *path)
 bool place_find(struct place *p, int directory, const char *path)
 {
 	int before = errno;
-	bool served = settings() && path && !asking() && find(p, directory, path);
+	bool served;
+
+	p->given = (char *)(uintptr_t)path;
+	served = settings() && path && !asking() && find(p, directory, path);
 
 	errno = before;
 	return served;
@@ -226,4 +235,13 @@ bool place_pair(struct place *a, int a_directory, const char *a_path, struct pla
 	if (!second)
 		b->path = NULL;
 	return first || second;
+}
+
+int place_pair_error(const struct place *a, const struct place *b)
+{
+	const struct place *other = a->path ? b : a;
+
+	if (other->path)
+		return 0;
+	return !other->given ? EFAULT : too_long(other->given) ? ENAMETOOLONG : EXDEV;
 }

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "engine.h"
-#include "skin.h"
+#include "names.h"
 
 enum {
 	SILENT = 1000, /* ms that a server which did not answer in time has the next time */
@@ -229,7 +229,15 @@ const struct fathom_fwd_handle *asking_from(struct asking *a, const struct place
 
 const char *asking_below(const struct asking *a, const struct place *at)
 {
-	return a->from_root || !at->from_directory ? at->path : at->below;
+	return a->from_root || !at->from_directory ? asking_path(a, at) : at->below;
+}
+
+const char *asking_path(const struct asking *a, const struct place *at)
+{
+	for (int i = 0; i < 2; i++)
+		if (a->instead[i].of == at)
+			return a->instead[i].path;
+	return at->path;
 }
 
 static bool has_its_name(struct asking *a, const struct place *at)
@@ -242,12 +250,14 @@ static bool has_its_name(struct asking *a, const struct place *at)
 		!memcmp(&there, &at->directory, sizeof(there)));
 }
 
-bool asking_again(struct asking *a, const struct place *at, const struct place *to, int error)
+bool asking_again(struct asking *a, const struct place *at, const struct place *to, int *error)
 {
 	bool from_directory = at->from_directory || (to && to->from_directory);
 
-	if (error != EXDEV || a->from_root || !from_directory)
+	if (*error != EXDEV || a->instead[0].of)
 		return false;
+	if (a->from_root || !from_directory)
+		return name_by_absolute_links(a, at, to, error);
 	a->from_root = true;
 	return has_its_name(a, at) && (!to || has_its_name(a, to));
 }

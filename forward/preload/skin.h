@@ -90,8 +90,9 @@ struct place {
 	char directory_path[PATH_MAX];
 	const char *below;
 	struct fathom_fwd_handle handle;
-	const char *path;    /* from the server's root; "": the root */
-	char text[PATH_MAX]; /* absolute; up to the prefix without . and .. */
+	const char *path; /* from the server's root; "": the root */
+	char text[PATH_MAX +
+		  4]; /* absolute; up to the prefix without . and .., with room for a slash */
 };
 
 /* The path lies below a prefix; errno stays. */
@@ -101,6 +102,8 @@ size_t place_prefix(const struct place *p);
 /* One of the two does; if the other does not, its `path` is NULL. */
 bool place_pair(struct place *a, int a_directory, const char *a_path, struct place *b,
 		int b_directory, const char *b_path);
+/* 0: both do. Between a forwarded and another file system nothing is moved or linked. */
+int place_pair_error(const struct place *a, const struct place *b);
 
 /* ---- server.c: the client in this process ---- */
 
@@ -111,7 +114,12 @@ struct asking {
 	struct fathom_fwd_hint hint[2];
 	struct fathom_fwd_path path[3]; /* of the files that it is about */
 	bool from_root; /* paths that begin in open directories are followed from the root all the same */
-	struct file *file; /* an open one */
+	bool follows; /* a link in which the path ends */
+	struct {
+		const struct place *of;
+		const char *path; /* from the root */
+	} instead[2];             /* without the links that led out */
+	struct file *file;        /* an open one */
 	sigset_t signals;
 	int cancel;
 	int before; /* errno */
@@ -131,9 +139,12 @@ void asking_about(struct asking *a, const struct fathom_fwd_handle *handle, cons
 const struct fathom_fwd_handle *asking_from(struct asking *a, const struct place *at);
 /* The path from there. */
 const char *asking_below(const struct asking *a, const struct place *at);
-/* The call has ended with EXDEV, as links lead out of an open directory in which a path begins (`to` may be NULL). It is asked
- * once more, from the root, if these directories have the names that they were opened by. */
-bool asking_again(struct asking *a, const struct place *at, const struct place *to, int error);
+/* The call has ended with EXDEV, as links lead out of the server's directory, or of an open one in which a path begins (`to` may
+ * be NULL). It is asked once more, from the root, if these directories have the names that they were opened by; and then
+ * with absolute links that lead below the prefix followed here. `error`: what it ends with otherwise. */
+bool asking_again(struct asking *a, const struct place *at, const struct place *to, int *error);
+/* What the server finds the file by, from the root. */
+const char *asking_path(const struct asking *a, const struct place *at);
 /* The call may make a file, to be striped like that. */
 void asking_makes(struct asking *a, const struct fathom_fwd_striping *striping);
 /* 0, or -1 and errno. Says what programs cannot know: that the server is gone, or does not answer. */

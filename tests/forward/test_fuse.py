@@ -6,13 +6,11 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import re
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -27,7 +25,6 @@ from .test_preload import PROGRAMS, SCRIPTS
 from .wire import ROOT
 
 MOUNTER = ROOT / "build/fathom-forward-fuse"
-PJDFSTEST = "0.2.2"
 
 pytestmark = pytest.mark.skipif(
     not serves() or not MOUNTER.exists(),
@@ -355,29 +352,3 @@ def test_servers_that_stripe_are_one_file_system(tmp_path: Path) -> None:
     finally:
         forward(tmp_path, "down")
     assert (tmp_path / "copy/f").read_bytes() == bytes(range(256)) * 9000
-
-
-@pytest.mark.full
-def test_pjdfstest_passes_what_it_passes_on_a_local_file_system(place: Place) -> None:
-    program = ROOT / "build/pjdfstest"
-    install = ["cargo", "install", "-q", "--locked", "pjdfstest", "--version", PJDFSTEST]
-    done = subprocess.run([*install, "--root", program], capture_output=True, text=True)
-    if done.returncode:
-        pytest.skip(f"pjdfstest cannot be installed: {done.stderr.splitlines()[-1]}")
-    known = tomllib.loads((ROOT / "tests/forward/pjdfstest.toml").read_text())
-    settings = place.local.parent / "settings.toml"
-    settings.write_text(known["settings"])
-    passed = []
-    for directory in (place.local, place.at):
-        report = subprocess.run(
-            [program / "bin/pjdfstest", "-c", settings, "-p", directory],
-            capture_output=True, text=True, timeout=600, check=False,
-        ).stdout  # fmt: skip
-        passed.append(set(re.findall(r"^(\S+) +ok$", report, re.MULTILINE)))
-    assert len(passed[0]) > 300
-    only_local = passed[0] - passed[1]
-    for pattern in known["excluded"]:
-        matched = {name for name in only_local if re.fullmatch(pattern, name)}
-        assert matched, pattern
-        only_local -= matched
-    assert only_local == set()

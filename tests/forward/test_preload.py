@@ -468,6 +468,66 @@ def test_dots_links_and_slashes_of_paths_are_the_file_systems(skin: Skin) -> Non
     assert "S/../x b'right'" in output
 
 
+ABSOLUTE = """
+import errno, os, sys
+os.chdir(sys.argv[1])
+top = os.getcwd()
+os.makedirs("A/B")
+for name, text in {"A/x": "right", "x": "wrong"}.items():
+    with open(name, "w") as file: file.write(text)
+links = {"d": "/A/B", "f": "/A/x", "there": "/none", "far": "/gone/none", "a": "/b", "b": "/a", "top": ""}
+for name, to in links.items(): os.symlink(top + to, name)
+os.symlink("../d", "A/near"); os.symlink(top + "/A/near/../x", "round")
+def told(name, call):
+    try: print(name, call())
+    except OSError as error: print(name, errno.errorcode[error.errno])
+def reads(*path, flags=os.O_RDONLY, **more):
+    fd = os.open(*path, flags, **more)
+    try: return os.read(fd, 100)
+    finally: os.close(fd)
+for name in ("f", "round", "d/../x", "top/top/A/x", "a", "a/x", "there", "far", "f/", "f/x", "d/none"):
+    told("read " + name, lambda: reads(name))
+    told("stat " + name, lambda: os.stat(name).st_mode)
+    told("lstat " + name, lambda: os.lstat(name).st_mode)
+    told("realpath " + name, lambda: os.path.relpath(os.path.realpath(name, strict=True), top))
+told("nofollow", lambda: reads("f", flags=os.O_NOFOLLOW))
+told("exclusive", lambda: reads("there", flags=os.O_CREAT | os.O_EXCL))
+told("mkdir", lambda: os.mkdir("there"))
+told("create", lambda: reads("there", flags=os.O_CREAT | os.O_RDWR))
+told("create far", lambda: reads("far", flags=os.O_CREAT | os.O_RDWR))
+told("made", lambda: os.stat("none").st_size)
+told("dirfd", lambda: reads("f", dir_fd=os.open(".", os.O_RDONLY)))
+told("mkdir in", lambda: os.mkdir("d/new"))
+told("link", lambda: os.link("f", "d/linked", follow_symlinks=True))
+told("link itself", lambda: os.link("f", "d/itself", follow_symlinks=False))
+told("rename", lambda: os.rename("d/linked", "d/new/renamed"))
+told("rename out", lambda: os.rename("d/new/renamed", "out"))
+told("symlink", lambda: os.symlink("x", "d/s"))
+told("truncate", lambda: os.truncate("f", 3))
+told("chmod", lambda: os.chmod("f", 0o600))
+told("times", lambda: os.utime("f", ns=(5, 6)))
+told("unlink in", lambda: os.unlink("d/s"))
+told("rmdir", lambda: os.rmdir("d"))
+told("list", lambda: sorted(os.listdir("d")))
+for step in ("d", "..", "../d/new", "../../near"):
+    told("chdir", lambda: os.chdir(step)); told("in " + step, lambda: os.path.relpath(os.getcwd(), top))
+os.chdir(top)
+told("unlink", lambda: os.unlink("f"))
+for where, names, files in sorted(os.walk(top)):
+    print(os.path.relpath(where, top), sorted(names))
+    for name in sorted(files):
+        known = os.lstat(where + "/" + name)
+        print(name, oct(known.st_mode), known.st_size if known.st_mode >> 12 == 8 else "")
+"""
+
+
+def test_absolute_links_below_the_prefix_are_followed(skin: Skin) -> None:
+    script = skin.local.parent / "absolute.py"
+    script.write_text(ABSOLUTE)
+    output = skin.shell(f"python3 -S {script} $1")
+    assert "read round b'right'" in output and "read a ELOOP" in output
+
+
 COPIES = """
 import errno, os, sys
 base = sys.argv[1]
