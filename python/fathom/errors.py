@@ -105,3 +105,7 @@ class NotARun(RunError):
 
 class DamagedRun(RunError):
     """It is a run directory, but something in it cannot be read."""
+
+
+class DamagedTable(DamagedRun):
+    """A table of it cannot be read: whatever else is asked of it cannot be answered either."""

@@ -12,7 +12,8 @@ from fathom.analysis.advice import Program, advice, fitting, lowest_versions
 from fathom.analysis.sentence import sentence
 from fathom.cache import conclusions
 from fathom.catalog.layers import catalog_path
-from fathom.errors import UsageError
+from fathom.errors import DamagedTable, UsageError
+from fathom.run import database
 from fathom.run.store import Run
 from schema import counters_of, write_run
 
@@ -187,6 +188,20 @@ def test_a_condition_that_cannot_be_asked_silences_its_own_rule(
     concluded = find(path, *files)
     assert {one.rule.name for one in concluded.conclusions} == {"true"}
     assert [Path(file).stem for file in concluded.broken] == ["wrong"]
+
+
+def test_a_table_that_cannot_be_read_is_no_mistake_of_a_finding(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is damaged is said once, not of each rule that reads it."""
+    monkeypatch.setattr(database, "_small", lambda *_: frozenset())  # which are held in memory
+    run: Run = fathom.open(path)
+    assert run.sql("select 1 as n").num_rows == 1
+    marks = path / "tables" / "marks.parquet"
+    marks.write_bytes(marks.read_bytes()[:100])
+    reads = finding(tmp_path, "reads", "select count(*) as lost from marks")
+    with pytest.raises(DamagedTable, match=r"marks\.parquet"):
+        findings.find(run, [reads, reads])
 
 
 def test_a_header_without_sql_is_said(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from fathom.analysis.sentence import columns
 from fathom.catalog import layers
 from fathom.catalog.languages import is_nameless
 from fathom.catalog.layers import catalog_files
-from fathom.errors import FathomError, UsageError, unknown
+from fathom.errors import DamagedTable, FathomError, UsageError, unknown
 from fathom.files import is_folder, listed
 from fathom.run import paths
 from fathom.run.store import Run, plain
@@ -308,6 +308,8 @@ class Questions:
         conditional = [rule for rule in rules if rule.when]
         try:
             return self._hold([rule.when for rule in conditional])
+        except DamagedTable:
+            raise
         except FathomError:
             return frozenset[str]().union(*(self._holds(rule, broken) for rule in conditional))
 
@@ -315,6 +317,8 @@ class Questions:
         """One rule's condition by itself."""
         try:
             return self._hold([rule.when])
+        except DamagedTable:
+            raise
         except FathomError as error:
             broken[str(rule.path)] = str(error)
             return frozenset()
@@ -522,6 +526,8 @@ def find(run: Run, rule_files: Sequence[Path]) -> Findings:
         try:
             rows = [questions.advised(rule, row) for row in questions.rows(rule)]
             conclusions += [_finding(questions.fitted(rule), row) for row in rows]
+        except DamagedTable:  # no fault of the rule: all others read it too
+            raise
         except FathomError as error:
             broken[str(rule.path)] = str(error)
     around = _around(run, _examples(conclusions))

@@ -13,7 +13,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from fathom.errors import DamagedRun, FathomError, UsageError, printable
+from fathom.errors import DamagedRun, DamagedTable, FathomError, UsageError, printable
 from fathom.files import facts, is_folder, listed
 from fathom.run import arrow, macros, manifest, scratch, site
 from fathom.run.arrow import compute as pc
@@ -77,13 +77,13 @@ def parts_of(pattern: Path) -> list[Path]:
     return parts
 
 
-def damaged(table: Path, what: str) -> DamagedRun:
+def damaged(table: Path, what: str) -> DamagedTable:
     """A table, or the pattern of its files, that cannot be used, and what to do about it."""
     tables = table.parent.parent if table.name == ALL else table.parent
     run = tables.parent
     again = f"make it anew: {shell(['fathom', 'pack', '--force', str(run)])}"
     is_there = is_folder(run / "streams")
-    return DamagedRun(
+    return DamagedTable(
         f"{table}: {what}; {again if is_there else 'what it was made of is not here: get the run again'}"
     )
 
@@ -382,7 +382,7 @@ def _explained(con: duckdb.DuckDBPyConnection, error: duckdb.Error) -> FathomErr
         part = Path(table[0])
         return damaged(part.with_name(ALL) if part.parent.name in PARTED else part, message)
     if isinstance(error, duckdb.IOException):
-        return DamagedRun(message)
+        return DamagedTable(message)
     if isinstance(error, duckdb.OutOfMemoryException):
         used = re.search(r"/(\S+ \S+) used\)", message)
         return UsageError(
