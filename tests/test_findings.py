@@ -26,6 +26,7 @@ def concluded(
     """What these rules find of one of the programs, and its seconds."""
     data = tmp / "data"
     data.mkdir(parents=True)
+    os.sync()  # what a build has just written would be written meanwhile, and takes disk and page cache
     mistakes.execute(pair, words, data, tmp / "run.fathom")
     run = fathom.open(tmp / "run.fathom")
     conclusions = findings.find(run, rules)

@@ -14,6 +14,7 @@ import time
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -164,17 +165,49 @@ def limited(tmp_path: Path, descriptors: int, *options: str) -> Server:
     return Server(tmp_path / "store", "--unix", str(tmp_path / "s"), *options, under=words)
 
 
-def test_files_that_nobody_holds_give_way_to_others(tmp_path: Path) -> None:
+def whole(*sizes: int) -> Any:
+    """As long as a site's day would have it: in the full suite."""
+    return pytest.param(*sizes, marks=pytest.mark.full)
+
+
+@pytest.mark.parametrize("count", [1500, whole(1_000_000)])
+def test_files_that_nobody_holds_give_way_to_others(tmp_path: Path, count: int) -> None:
     served = limited(tmp_path, 256)
     client = served.client()
-    for number in range(1500):
-        name = f"f{number}"
+    (tmp_path / "store/d").mkdir()
+    first = 0
+    for number in range(count):
+        name = f"d/f{number}"
         handle = client.open(name)
         client.write(handle, 0, name.encode())
-        assert client.read(handle, (0, 9)) == [name.encode()]
+        assert client.read(handle, (0, 12)) == [name.encode()]
         client.ask("release", handle)
+        first = first or resident(served.process.pid)
+        if number % 10_000 == 9_999:  # a directory of a million names is another matter
+            shutil.rmtree(tmp_path / "store/d")
+            (tmp_path / "store/d").mkdir()
     assert served.client().status()["files"] < 256 // 4
+    assert resident(served.process.pid) < first + (64 << 20)
     assert served.stop() == 0
+
+
+@pytest.mark.parametrize("clients, files", [(8, 100), whole(100, 100)])
+def test_files_that_many_hold_are_all_known(tmp_path: Path, clients: int, files: int) -> None:
+    with server(tmp_path) as served:
+        (tmp_path / "store/d").mkdir()
+        holders = [served.client() for _ in range(clients)]
+        held = [
+            (client, client.open(f"d/{at}-{number}"), f"{at} {number}".encode())
+            for at, client in enumerate(holders)
+            for number in range(files)
+        ]
+        for client, handle, text in held:
+            client.write(handle, 0, text)
+        for client, handle, text in held:
+            assert client.read(handle, (0, len(text))) == [text]
+        assert served.client().status()["files"] >= clients * files
+        descriptors = len(list(Path(f"/proc/{served.process.pid}/fd").iterdir()))
+        assert descriptors < clients * files + clients + 50  # one each, whatever is done with it
 
 
 def test_held_files_are_known_however_many_they_are(tmp_path: Path) -> None:
@@ -234,14 +267,16 @@ def ticks(process: int) -> int:
     return int(fields[11]) + int(fields[12])
 
 
-def test_lists_of_pieces_take_a_bounded_room_whoever_sends_them(tmp_path: Path) -> None:
+@pytest.mark.parametrize("count", [4, whole(64)])
+def test_lists_of_pieces_take_a_bounded_room_whoever_sends_them(tmp_path: Path, count: int) -> None:
     """However slow the store is, and however little data the pieces have."""
     slow = ("--throttle", "operations=50", "--pool", str(64 << 20), "--deadline", "600")
     with server(tmp_path, *slow) as served:
         pieces = [(at * 3, 1) for at in range(4096)]
-        senders = [served.client() for _ in range(4)]
-        for number, sender in enumerate(senders):
-            body = request("write", [sender.open(f"f{number}"), pieces]) + bytes(4096)
+        senders = [served.client() for _ in range(count)]
+        handles = [sender.open(f"f{number}") for number, sender in enumerate(senders)]
+        for sender, handle in zip(senders, handles, strict=True):
+            body = request("write", [handle, pieces]) + bytes(4096)
             sender.socket.settimeout(0.2)
             with suppress(TimeoutError):
                 for _ in range(300):  # more is not taken from the connection

@@ -3,6 +3,7 @@
 use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
+use std::sync::{Arc, Mutex, Weak};
 
 use fathom_record::Access;
 use fathom_wire::number::{allocate, limit, open, rename, seek};
@@ -12,12 +13,13 @@ use rustix::fs::{
 };
 use rustix::io::{Errno, ReadWriteFlags};
 
+use crate::Map;
 use crate::accesses::Accesses;
 use crate::journal::{JOURNALS, own_directory};
 pub use crate::object::Object;
 use crate::object::{
-	CLOSED, IOV_MAX, beneath, beneath_name, change, find, list, open_flags, parent, proc_path,
-	read_all, read_from, sync, write_all,
+	CLOSED, Counted, IOV_MAX, beneath, beneath_name, change, find, list, open_flags, parent,
+	proc_path, read_all, read_from, sync, write_all,
 };
 use crate::probe_backoff::ProbeBackoff;
 use crate::removed::Removed;
@@ -58,6 +60,33 @@ pub struct Directory {
 	quick_writes: ProbeBackoff,
 	/// Files that have lost their names.
 	pub removed: Removed,
+	parents: Parents,
+}
+
+/// Directories in which files were made that are not synced yet, each opened once: by device and number.
+#[derive(Default)]
+struct Parents(Mutex<Map<(u64, u64), Weak<Counted>>>);
+
+impl Parents {
+	/// The directory that a path's last component is in.
+	fn of(&self, dir: &Object, path: &Text) -> Result<Arc<Counted>> {
+		if !path.0.contains(&b'/') {
+			return Ok(dir.place.clone());
+		}
+		let (directory, _) = parent(dir, path)?;
+		let facts = rustix::fs::fstat(&directory)?;
+		let Ok(mut parents) = self.0.lock() else { return Ok(Arc::new(directory.into())) };
+		let known = parents.get(&(facts.st_dev, facts.st_ino)).and_then(Weak::upgrade);
+		if let Some(known) = known {
+			return Ok(known);
+		}
+		if parents.len().is_power_of_two() {
+			parents.retain(|_, one| one.strong_count() > 0);
+		}
+		let opened = Arc::new(Counted::from(directory));
+		parents.insert((facts.st_dev, facts.st_ino), Arc::downgrade(&opened));
+		Ok(opened)
+	}
 }
 
 impl Directory {
@@ -69,7 +98,18 @@ impl Directory {
 		let (roots, device) = ([Handle::ROOT, PEER_ROOT, this.handle], this.device());
 		let removed = Removed::default();
 		let quick_writes = ProbeBackoff::default();
-		Ok(Directory { root, roots, data, accesses, nearness, device, quick_writes, removed })
+		let parents = Parents::default();
+		Ok(Directory {
+			root,
+			roots,
+			data,
+			accesses,
+			nearness,
+			device,
+			quick_writes,
+			removed,
+			parents,
+		})
 	}
 
 	/// The exported directory; `own`: as other servers see it.
@@ -233,7 +273,7 @@ impl Directory {
 		let (object, attr, _) = self.opened(dir, path, file, flags, false)?;
 		let directory = directory_of(&object)?;
 		if let Ok(mut created_in) = object.created_in.lock() {
-			*created_in = directory.map(Into::into);
+			*created_in = directory.map(|directory| Arc::new(directory.into()));
 		}
 		Ok(Some((object, attr, false)))
 	}
@@ -246,18 +286,20 @@ impl Directory {
 		flags: u32,
 		created: bool,
 	) -> Result<(Object, Attr, bool)> {
-		let place = rustix::fs::open(proc_path(&file), OFlags::PATH | CLOSED, Mode::empty())?;
-		let (object, attr) = Object::of(place)?;
-		let slot = match flags & (open::WRITE | open::NOATIME) {
-			0 => &object.reading,
-			open::NOATIME => &object.quiet,
-			_ => &object.writing,
-		};
-		let _ = slot.set(file.into());
+		let (object, attr) = Object::of(file)?;
+		let (reads, writes) = (flags & open::READ != 0, flags & open::WRITE != 0);
+		if writes {
+			let _ = object.writing.set(object.place.clone());
+		}
+		if reads || !writes {
+			let quiet = flags & open::NOATIME != 0;
+			let slot = if quiet { &object.quiet } else { &object.reading };
+			let _ = slot.set(object.place.clone());
+		}
 		if created {
-			let (parent, _) = parent(dir, path)?;
+			let parent = self.parents.of(dir, path)?;
 			if let Ok(mut created_in) = object.created_in.lock() {
-				*created_in = Some(parent.into());
+				*created_in = Some(parent);
 			}
 		}
 		Ok((object, attr, created))

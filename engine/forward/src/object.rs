@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 use std::ops::Deref;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use fathom_record::Place;
 use fathom_wire::number::{limit, open, set};
@@ -65,14 +65,14 @@ impl AsFd for Counted {
 /// A file or directory that is known by its handle.
 pub struct Object {
 	pub handle: Handle,
-	/// Opened with O_PATH: it is the file itself, whatever becomes of its names.
-	pub place: Counted,
-	pub reading: OnceLock<Counted>,
+	/// It is the file itself, whatever becomes of its names: opened with O_PATH, or one of those below.
+	pub place: Arc<Counted>,
+	pub reading: OnceLock<Arc<Counted>>,
 	/// The same, by which the time of reading stays.
-	pub quiet: OnceLock<Counted>,
-	pub writing: OnceLock<Counted>,
+	pub quiet: OnceLock<Arc<Counted>>,
+	pub writing: OnceLock<Arc<Counted>>,
 	/// The directory in which it was made, to be synced with it once.
-	pub created_in: Mutex<Option<Counted>>,
+	pub created_in: Mutex<Option<Arc<Counted>>>,
 }
 
 /// Its number will be another file's.
@@ -95,7 +95,7 @@ impl Object {
 		handle[24..32].copy_from_slice(&birth.to_le_bytes());
 		let object = Object {
 			handle: Handle(handle),
-			place: place.into(),
+			place: Arc::new(place.into()),
 			reading: OnceLock::new(),
 			quiet: OnceLock::new(),
 			writing: OnceLock::new(),
@@ -155,7 +155,7 @@ impl Object {
 }
 
 fn reopened<'a>(
-	slot: &'a OnceLock<Counted>,
+	slot: &'a OnceLock<Arc<Counted>>,
 	place: &OwnedFd,
 	flags: OFlags,
 ) -> Result<&'a OwnedFd> {
@@ -165,7 +165,7 @@ fn reopened<'a>(
 	// a FIFO must not hold up who opens it
 	let flags = flags | CLOSED | OFlags::NONBLOCK;
 	let opened = rustix::fs::open(proc_path(place), flags, Mode::empty())?;
-	Ok(slot.get_or_init(|| opened.into()))
+	Ok(slot.get_or_init(|| Arc::new(opened.into())))
 }
 
 /// A name for an open file that can be opened again.

@@ -127,7 +127,7 @@ impl Object {
 enum Whole {
 	#[cfg(test)]
 	Simulated(Arc<Disk>),
-	Directory(Directory),
+	Directory(Box<Directory>),
 	Ceph(Ceph),
 	Upstream(UpstreamStore),
 }
@@ -178,7 +178,7 @@ impl Store {
 				if settings.data == Data::Files {
 					claim = Claim::take(directory.directory(), group.list())?;
 				}
-				Whole::Directory(directory)
+				Whole::Directory(Box::new(directory))
 			}
 			(Export::Cephfs { path, conf, id }, _) => {
 				Whole::Ceph(Ceph::open(path, conf.as_deref(), id, settings.patience, accesses)?)

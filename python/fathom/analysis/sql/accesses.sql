@@ -9,7 +9,7 @@ with accesses as (
 		and (enclosing is null or not is_communication(enclosing_layer, enclosing))
 ),
 common as (
-	select file, layer, arg_max(value, calls) as common_size, max(calls) as common_calls, arg_max(bound, calls) as common_bound
+	select file, layer, arg_max(value, (calls, -value)) as common_size, max(calls) as common_calls, arg_max(bound, (calls, -value)) as common_bound
 	from (
 		select file, layer, value, sum(calls) as calls, sum(bound) as bound
 		from tops

@@ -7,7 +7,7 @@ create or replace macro calls_at_servers(of_processes := []) as table
 with server_process as (from server_processes()),
 server_file as (from server_files()),
 client as (
-	select l.from_call as id, arg_max(c.process, l.bytes) as process
+	select l.from_call as id, arg_max(c.process, (l.bytes, -c.process::bigint)) as process
 	from links as l join calls as c on c.id = l.to_call
 	where l.from_call in (select id from calls where layer = 'server')
 	group by l.from_call

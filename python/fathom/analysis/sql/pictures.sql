@@ -69,7 +69,9 @@ each as (
 	from piece
 	group by lane, layer, bin, op, kind
 )
-select lane, layer, bin, arg_max(op, busy) as op, sum(busy) as busy, arg_max(call, longest) as call, max(longest) as longest, arg_max(kind, busy) as kind
+select
+	lane, layer, bin, arg_max(op, (busy, op)) as op, sum(busy) as busy, arg_max(call, longest) as call, max(longest) as longest,
+	arg_max(kind, (busy, op)) as kind
 from each
 group by lane, layer, bin
 order by lane, layer, bin;
