@@ -13,21 +13,11 @@ enum last { FOLLOWED, FOLLOWED_IF_THERE, LEFT };
 
 /* A path that is walked: what was walked is without links, . and .. */
 struct walk {
-	const char *prefix;
-	size_t prefix_length;
+	const struct prefix *prefix;
 	char done[PATH_MAX], left[PATH_MAX];
 	int links;
 	bool absolute; /* one of them was */
 };
-
-/* The path below the prefix, if it leads there. */
-static const char *below_prefix(const struct walk *w, const char *path)
-{
-	const char *below = path + w->prefix_length;
-
-	return !strncmp(path, w->prefix, w->prefix_length) && (!*below || *below == '/') ? below
-											 : NULL;
-}
 
 /* The link that `done` ends in is replaced by what it says. 0 or an errno. */
 static int walk_link(struct asking *a, struct walk *w, const struct fathom_fwd_handle *link)
@@ -42,9 +32,9 @@ static int walk_link(struct asking *a, struct walk *w, const struct fathom_fwd_h
 	if (++w->links > LINKS)
 		return ELOOP;
 	if (*target == '/') {
-		said = below_prefix(w, target);
-		if (!said)
+		if (prefix_of(target, strlen(target)) != w->prefix)
 			return EXDEV;
+		said = target + w->prefix->length;
 		w->absolute = true;
 		last = w->done;
 	}
@@ -82,7 +72,7 @@ static int walk(struct asking *a, struct walk *w, const struct place *at, enum l
 {
 	int error = 0;
 
-	*w = (struct walk){.prefix = at->text, .prefix_length = place_prefix(at)};
+	*w = (struct walk){.prefix = prefix_of(at->text, strlen(at->text))};
 	strcpy(w->left, at->path);
 	while (!error && *w->left) {
 		size_t length = strcspn(w->left, "/"), behind = length + (w->left[length] == '/');

@@ -88,8 +88,7 @@ static int descriptor_named(const char *path)
 	return -1;
 }
 
-/* The prefix that the first `length` bytes of a path are, or lie below; NULL: none. */
-static const struct prefix *prefix_of(const char *path, size_t length)
+const struct prefix *prefix_of(const char *path, size_t length)
 {
 	const struct settings *s = settings();
 

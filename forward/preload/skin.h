@@ -95,6 +95,8 @@ struct place {
 		  4]; /* absolute; up to the prefix without . and .., with room for a slash */
 };
 
+/* The prefix that the first `length` bytes of an absolute path are, or lie below; NULL: none. */
+const struct prefix *prefix_of(const char *path, size_t length);
 /* The path lies below a prefix; errno stays. */
 bool place_find(struct place *p, int directory, const char *path);
 /* What stands before `path`, in `text`: bytes of the prefix without a slash. */

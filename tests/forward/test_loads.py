@@ -20,6 +20,7 @@ bsrange=512-64k
 ioengine=psync
 verify=crc32c
 verify_fatal=1
+verify_state_save=0
 fsync=50
 numjobs=2
 [written]

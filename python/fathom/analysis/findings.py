@@ -308,8 +308,6 @@ class Questions:
         conditional = [rule for rule in rules if rule.when]
         try:
             return self._hold([rule.when for rule in conditional])
-        except DamagedTable:
-            raise
         except FathomError:
             return frozenset[str]().union(*(self._holds(rule, broken) for rule in conditional))
 
