@@ -103,10 +103,10 @@ union all
 from counted;
 
 -- Small reads and writes of C streams, whose buffer gathers a page of 4,096 bytes: what it costs to fill or to empty that, apart from the rest. As
--- many of a thread's longest calls as it moved pages did that; their geometric mean, which a few slow ones do not move, is what a page costs. What
--- printf and scanf take besides, up to a microsecond a call, is formatting, which larger pieces need as well. Of what was only counted the sum is
--- all that is known: it is the pages', without the longest call, and without the most that formatting takes, a microsecond a call and 20 ns a byte
--- (twice what text of doubles took on a machine of 2023). One row per thread, direction and file:
+-- many of a thread's longest calls as it moved pages did that; their geometric mean, which a few slow ones do not move, is what a page costs. No other
+-- call counts for more than that: it has lost its processor. What printf and scanf take is formatting, which larger pieces need as well.
+-- Of what was only counted the sum is all that is known: it is the pages', without the longest call and without formatting. One row per thread,
+-- direction and file:
 -- process, stream (null: counted only), kind, file, n, bytes, pages, page (seconds of one), others (seconds of the rest, without formatting), each
 -- (seconds of one of the rest, formatting too; null: not known), formatted (bytes that went through printf or scanf).
 create or replace macro stream_pages() as table
@@ -126,24 +126,27 @@ ranked as (
 ),
 filling as (
 	select *, greatest(0, least(n, pages - longer)) as filled from ranked
+),
+paged as (
+	select
+		*, exp(sum(filled * log_time / n) over thread / sum(filled) over thread) as page, if(formatted, most_formatting(n, bytes), 0) / n as formatting
+	from filling
+	window thread as (partition by process, stream, kind, file)
 )
 select
 	process, stream, kind, file, sum(n) as n, sum(bytes)::hugeint as bytes, any_value(pages) as pages,
-	exp(sum(filled * log_time / n) / sum(filled)) / 1e9 as page,
-	(
-		coalesce(sum(time * (1 - filled / n)) filter (not formatted), 0)
-		+ coalesce(greatest(0, sum(time * (1 - filled / n) - 1000 * (n - filled)) filter (formatted)), 0)
-	) / 1e9 as others,
+	any_value(page) / 1e9 as page,
+	sum((n - filled) * greatest(0, least(time / n, page) - formatting)) / 1e9 as others,
 	exp(sum((n - filled) * log_time / n) / nullif(sum(n - filled), 0)) / 1e9 as each,
 	coalesce(sum(bytes) filter (formatted), 0)::hugeint as formatted
-from filling
+from paged
 group by process, stream, kind, file
 union all
 select
 	process, null, kind, file, sum(calls - errors), sum(bytes)::hugeint, sum(bytes) / 4096,
 	-- Of a log that does not say the longest, that is all.
 	greatest(
-		0, sum(time) - if(max(longest) < sum(time), max(longest), 0) - coalesce(sum(1000 * calls + 20 * bytes) filter (is_formatted(op)), 0)
+		0, sum(time) - if(max(longest) < sum(time), max(longest), 0) - coalesce(sum(most_formatting(calls, bytes)) filter (is_formatted(op)), 0)
 	) / sum(bytes) * 4096 / 1e9,
 	0, null, coalesce(sum(bytes) filter (is_formatted(op)), 0)::hugeint
 from counters
