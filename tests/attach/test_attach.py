@@ -134,12 +134,13 @@ def toggles(place: Path, program: Program, times: int) -> None:
     node = control.Node(ring_directory(place / "run.fathom"))
     on = compile_text(from_options("call", None, [], {}), "on", [])
     off = compile_text(from_options("off", None, [], {}), "off", [])
-    before = None
+    before = program.holds()
     for i in range(times):
         node.change(off if i % 2 else on)
         program.goes_on(5)
         before = program.holds() if i == times // 10 else before
-    assert program.holds() == before
+    # Of a mapping less a neighbour has grown.
+    assert all(now <= then for now, then in zip(program.holds(), before, strict=True))
     node.change(on)
     program.goes_on(100)
     works(place, "detach", program.pid)

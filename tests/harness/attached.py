@@ -64,17 +64,18 @@ class Program:
         return holds(self.pid)
 
 
-def _threads(pid: int) -> int:
-    time.sleep(0.001)
-    return len(list(Path(f"/proc/{pid}/task").iterdir()))
-
-
 def holds(pid: int) -> tuple[int, int, int]:
-    """Descriptors, mappings but those of the ring, threads."""
+    """Descriptors, mappings but those of the ring, threads. One thread comes and goes, with its stack."""
+    descriptors, mappings, threads = zip(*(_now(pid) for _ in range(100)), strict=True)
+    return min(descriptors), min(mappings), min(threads)
+
+
+def _now(pid: int) -> tuple[int, int, int]:
+    time.sleep(0.001)
     about = Path(f"/proc/{pid}")
     maps = (about / "maps").read_text()
-    tasks = min(_threads(pid) for _ in range(100))  # one comes and goes
-    return len(list((about / "fd").iterdir())), maps.count("\n") - maps.count(".ring"), tasks
+    mappings = maps.count("\n") - maps.count(".ring")
+    return len(list((about / "fd").iterdir())), mappings, len(list((about / "task").iterdir()))
 
 
 @contextmanager
