@@ -94,7 +94,7 @@ last_place as (
 ),
 whereabouts as (
 	select
-		which, list(distinct rank order by rank) as absent, count(distinct spot) as spots, mode(spot) as spot, max(ended) as ended
+		which, list(distinct rank order by rank) as absent, count(distinct spot) as spots, commonest(spot) as spot, max(ended) as ended
 	from last_place
 	group by which
 ),

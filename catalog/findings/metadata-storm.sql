@@ -47,12 +47,12 @@ storm as materialized (
 ),
 -- What ranks called, and which of it took longest: of these bursts only.
 called as (
-	select directory, burst, process, mode(op) as op, max_by(id, duration, 8) as worst
+	select directory, burst, process, commonest(op) as op, max_by(id, duration, 8) as worst
 	from burst semi join storm using (directory, burst)
 	group by directory, burst, process
 ),
 example as (
-	select directory, burst, mode(op) as op, list_slice(flatten(list(worst)), 1, 8) as worst from called group by directory, burst
+	select directory, burst, commonest(op) as op, list_slice(flatten(list(worst)), 1, 8) as worst from called group by directory, burst
 )
 select
 	directory,

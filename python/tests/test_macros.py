@@ -60,6 +60,14 @@ def test_a_statement_gets_those_that_it_names(run: Run) -> None:
     assert {"is_io", "is_communication"} < made(run) < macros.macros().keys()
 
 
+def test_of_several_that_most_have_the_least_is_named(run: Run) -> None:
+    values = "(values (1, 'b'), (1, 'a'), (1, 'b'), (1, 'a'), (1, 'c'), (2, null)) as t(part, name)"
+    rows = run.sql(
+        f"select part, commonest(name) as name from {values} group by part order by part"
+    )
+    assert rows["name"].to_pylist() == ["a", None]
+
+
 def test_one_that_is_asked_alone_is_not_made(run: Run) -> None:
     """Its own statement is planned once; to make it would plan it too. What was made, or kept, is taken."""
     assert run.sql("from layer_totals()").num_rows == 0

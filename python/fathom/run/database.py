@@ -1,6 +1,7 @@
 """DuckDB over the Parquet files of one run: read-only, no other file within reach."""
 
 import contextlib
+import os
 import re
 import stat
 import sys
@@ -41,6 +42,7 @@ RUNTIME = ("calls", "counters", "files")
 ALL = "*.parquet"  # files of a table that has several
 #: A table's. Others in the folder are nobody's: a name becomes part of statements.
 NAME = re.compile("[a-z_]+", re.ASCII)
+_REASON = re.compile(r'"errno":"(\d+)"')
 # What a reader gets beside the stored columns.
 COMPUTED = {"calls": ", duration - nested as exclusive"}
 WORDS = ("VARCHAR", "BOOLEAN")  # types that are no numbers
@@ -351,8 +353,10 @@ def _absent(name: str, file: Path, stored: Sequence[str] | None) -> str:
 
 
 def first_line(error: Exception) -> str:
-    """What is wrong; behind it are places in a statement that the user may not have written."""
-    return str(error).strip().partition("\n")[0]
+    """What is wrong; behind it are places in a statement that the user may not have written. What DuckDB's writer says
+    of a system call is JSON that names a file of its own: its reason alone."""
+    reason = _REASON.search(str(error))
+    return os.strerror(int(reason[1])) if reason else str(error).strip().partition("\n")[0]
 
 
 def _wrong(error: duckdb.Error) -> UsageError:

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import resource
 import struct
 from collections import defaultdict
 from pathlib import Path
@@ -365,6 +366,18 @@ def test_a_run_that_cannot_be_written_to_has_tiles(
     assert (
         is_temporary and path not in file.parents and build.TILES.is_current(file, path / "tables")
     )
+
+
+def test_why_they_could_not_be_written(tmp_path: Path) -> None:
+    tables = many(tmp_path, 3, 5) / "tables"
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
+    try:
+        with pytest.raises(DamagedRun, match=r"tiles\.parquet: the tiles .* made: File too large$"):
+            build.ensure(tables)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert not [one for one in tables.iterdir() if one.name.startswith(".writing")]
 
 
 def test_counted_runs_are_drawn_from_heat(tmp_path: Path) -> None:

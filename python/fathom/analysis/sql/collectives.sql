@@ -206,7 +206,7 @@ stretches as (
 	group by collective, part, stretch
 ),
 stripes as (
-	select collective, coalesce(max(nullif(u.unit, 0)), mode(high - low)) as stripe
+	select collective, coalesce(max(nullif(u.unit, 0)), commonest(high - low)) as stripe
 	from stretches left join units as u using (collective)
 	group by collective
 ),

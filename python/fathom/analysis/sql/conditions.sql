@@ -177,3 +177,7 @@ from processes;
 -- The bin of a size in bytes, as histograms of counters have it: the last is of 1 GiB and more, the first also of sizes below zero.
 create or replace macro size_bin(size) as
 if(size <= 0, 0, least(16, floor(log2(size) / 2)::int + 1));
+
+-- Of a group: the value that most rows have; of several such the least.
+create or replace macro commonest(value) as
+map_keys(histogram(value))[list_position(map_values(histogram(value)), list_max(map_values(histogram(value))))];
