@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -267,3 +268,20 @@ def test_a_knob_is_proved_by_its_effect(
     assert line.split()[2] == f"{verdict}:", done.stdout + done.stderr
     listed = fathom("list", "knobs", "--csv", knob, env=env)
     assert f"{verdict} (" in listed.stdout
+
+
+def test_a_terminal_is_told_how_many_proofs_are_left(tmp_path: Path) -> None:
+    needs.require(needs.of_mpi("mpich"))
+    words = f"{paths.FATHOM} list knobs --prove romio.cb_nodes romio.cb_buffer_size"
+    done = subprocess.run(
+        ["script", "-qec", words, "/dev/null"],
+        env={**os.environ, "XDG_CACHE_HOME": str(tmp_path)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=True,
+    )
+    proved = done.stdout.count("alive: ")
+    left = re.findall(r"(\d+) of (\d+), about \d+ s left", done.stdout)
+    assert proved >= 2 and left == [(str(n), str(proved)) for n in range(1, proved)]

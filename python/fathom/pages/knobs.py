@@ -1,5 +1,7 @@
 """What can be set and what is alive here, for people."""
 
+import sys
+import time
 from collections.abc import Sequence
 
 import pyarrow as pa
@@ -79,18 +81,32 @@ def show(knobs: Sequence[Knob], form: str, details: bool) -> None:
 
 def prove_all(knobs: Sequence[Knob], again: bool, as_json: bool) -> int:
     """Proves them. One line a verdict; exit status 1 when a proof could not be made."""
-    if not any(provable(knob) for knob in knobs):
+    total = sum(len(provable(knob)) for knob in knobs)
+    if not total:
         raise UsageError(
             "list knobs --prove: none of these can be proved on the stacks of this machine"
         )
-    verdicts = []
+    verdicts: list[Verdict] = []
+    began = time.monotonic()
     for knob, verdict in prove(knobs, again):
         verdicts.append(verdict)
         if not as_json:
             print(f"{knob.key:32} {verdict.stack:13} {_sentence(knob, verdict)}", flush=True)
+        _say_left(len(verdicts), total, time.monotonic() - began)
     if as_json:
         print(json_text([verdict.__dict__ for verdict in verdicts]))
     return 1 if any(verdict.verdict == "failed" for verdict in verdicts) else 0
+
+
+def _say_left(done: int, total: int, seconds: float) -> None:
+    """On a terminal: how many are made, and about how long the rest takes; the next line takes its place."""
+    if sys.stderr.isatty():
+        left = (
+            f"{done} of {total}, about {seconds / done * (total - done):.0f} s left"
+            if done < total
+            else ""
+        )
+        print(f"\r\x1b[K{left}\r", end="", file=sys.stderr, flush=True)
 
 
 def _where_apart(first: str, second: str) -> tuple[str, str]:
