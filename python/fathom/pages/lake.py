@@ -15,7 +15,7 @@ HOUR = 3600.0
 
 def _hours(value: float | None) -> str:
     """Of seconds."""
-    return numbers.UNKNOWN if value is None else numbers.rate(value / HOUR)
+    return numbers.hours(None if value is None else value / HOUR)
 
 
 def _moment(value: Any) -> str:

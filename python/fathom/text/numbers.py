@@ -58,6 +58,11 @@ def rate(value: float | None) -> str:
     return "<0.01" if 0 < value < 0.005 else _digits(value)
 
 
+def hours(value: float | None) -> str:
+    """Node hours."""
+    return f"{value:,.0f}" if value and abs(value) >= 1000 else rate(value)
+
+
 def percent(value: float | None) -> str:
     """0.123 -> `12.3 %`."""
     if value is None:

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { count, format, megabytes, share, size, time, times } from "./units";
+import { count, format, hours, megabytes, share, size, time, times } from "./units";
 
 const FILE = readFileSync(new URL("../../../catalog/units.toml", import.meta.url), "utf8");
-const WRITTEN: Record<string, (value: number) => string> = { seconds: (value) => time(value * 1e9), size, rate: megabytes, percent: share, count, times };
+const WRITTEN: Record<string, (value: number) => string> = { seconds: (value) => time(value * 1e9), size, rate: megabytes, percent: share, hours, count, times };
 
 /** The cases of a table of the catalog: its arrays are JSON but for a comma at their end. */
 function cases(table: string): [number, string][] {

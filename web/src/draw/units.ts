@@ -10,7 +10,7 @@ const TIMES: [number, string][] = [
 const SIZES = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 const UNKNOWN = "-";
 // One for all: making it takes longer than what it writes, and a screen writes thousands of numbers.
-const WHOLE = new Intl.NumberFormat("en-US");
+const WHOLE = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 const MEAN = new Intl.NumberFormat("en-US", { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 
 /** Three significant digits, never an exponent, no zeros that say nothing. */
@@ -54,6 +54,11 @@ export function count(value: number): string {
 	return (Number.isInteger(value) ? WHOLE : MEAN).format(value);
 }
 
+/** Node hours, of a small job or of a centre's month. */
+export function hours(value: number): string {
+	return Math.abs(value) >= 1000 ? WHOLE.format(value) : megabytes(value);
+}
+
 export function share(value: number): string {
 	return value > 0 && value < 0.00005 ? "<0.01 %" : `${digits(value * 100)} %`;
 }
@@ -74,7 +79,7 @@ export function format(value: Cell | undefined, unit: Unit): string {
 		case "count":
 			return count(value);
 		case "hours":
-			return megabytes(value);
+			return hours(value);
 		case "share":
 			return share(value);
 		case "joule":

@@ -1,4 +1,5 @@
 /** A lake of `fathom collect`: what the jobs of a centre lose. */
+import { format, share } from "../../draw/units";
 import { column, type Cell, type Table } from "../../source";
 
 /** Tables of the screen, in its order: what a row is, and above it. */
@@ -56,7 +57,7 @@ export function days(table: Table): Day[] {
 const HOUR = 3600;
 
 /** All jobs in a sentence. */
-export function inWords({ jobs, users, first_day: first, last_day: last, node_seconds: all, io_node_seconds: io, lost_node_seconds: lost }: Total, share: (value: number) => string): string {
+export function inWords({ jobs, users, first_day: first, last_day: last, node_seconds: all, io_node_seconds: io, lost_node_seconds: lost }: Total): string {
 	if (jobs === 0) return "No job is in the lake.";
 	const when = first === last ? `on ${first ?? ""}` : `${first ?? ""} to ${last ?? ""}`;
 	const part = all > 0 ? ` (${share(lost / all)})` : "";
@@ -64,7 +65,7 @@ export function inWords({ jobs, users, first_day: first, last_day: last, node_se
 }
 
 export function hours(seconds: number): string {
-	return Number((seconds / HOUR).toPrecision(3)).toLocaleString("en-US");
+	return format(seconds / HOUR, "hours");
 }
 
 /** What a job's row says of it, in the order of its table, without what other places of the screen say. */

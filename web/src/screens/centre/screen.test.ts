@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { SvgInk } from "../../draw/ink";
 import { palettes } from "../../draw/theme";
-import { share } from "../../draw/units";
 import type { Table } from "../../source";
 import { HEIGHT, paintDays } from "./paint";
 import { days, facts, inWords, type Total } from "./query";
@@ -20,10 +19,11 @@ const table: Table = {
 };
 
 test("all jobs in a sentence, in node hours", () => {
-	expect(inWords(total, share)).toBe("1,200 jobs of 1 user, 2026-11-27 to 2026-11-28: 5 of 100 node hours lost (5 %), 10 in I/O.");
-	expect(inWords({ ...total, jobs: 1, first_day: "2026-11-28" }, share)).toContain("1 job of 1 user, on 2026-11-28:");
-	expect(inWords({ ...total, node_seconds: 0, lost_node_seconds: 0 }, share)).toContain("0 of 0 node hours lost, ");
-	expect(inWords({ ...total, jobs: 0 }, share)).toBe("No job is in the lake.");
+	expect(inWords(total)).toBe("1,200 jobs of 1 user, 2026-11-27 to 2026-11-28: 5 of 100 node hours lost (5 %), 10 in I/O.");
+	expect(inWords({ ...total, jobs: 1, first_day: "2026-11-28" })).toContain("1 job of 1 user, on 2026-11-28:");
+	expect(inWords({ ...total, node_seconds: 0, lost_node_seconds: 0 })).toContain("0 of 0 node hours lost, ");
+	expect(inWords({ ...total, node_seconds: 9e9, lost_node_seconds: 3_600_000, io_node_seconds: 7 })).toContain("1,000 of 2,500,000 node hours lost (0.04 %), <0.01 in I/O.");
+	expect(inWords({ ...total, jobs: 0 })).toBe("No job is in the lake.");
 });
 
 test("a day has a bar of its I/O, and one of what is lost, also where that is more", () => {

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import { share } from "../../draw/units";
+import { format } from "../../draw/units";
 import { Choose } from "../../parts/choose";
 import { Figure } from "../../parts/figure";
 import { Shown } from "../../parts/notice";
@@ -47,7 +47,7 @@ function Lake({ name }: { name: string }): JSX.Element {
 		<Shown answer={answer} height={500}>
 			{({ total, tables }) => (
 				<>
-					<p class="verdict">{inWords(total, share)}</p>
+					<p class="verdict">{inWords(total)}</p>
 					{total.jobs > 0 && (
 						<>
 							<Days table={tables.days} />
@@ -87,7 +87,7 @@ function Days({ table }: { table: Table }): JSX.Element {
 			title="Node hours in I/O by day, and lost"
 			name="centre-days"
 			says="wide: in I/O; narrow: lost"
-			label={`Node hours of ${all.length} days.${last ? ` The last, ${last.day}: ${last.io} in I/O, ${last.lost} lost.` : ""}`}
+			label={`Node hours of ${all.length} days.${last ? ` The last, ${last.day}: ${format(last.io, "hours")} in I/O, ${format(last.lost, "hours")} lost.` : ""}`}
 			height={HEIGHT}
 			paint={paint}
 			table={() => table}
