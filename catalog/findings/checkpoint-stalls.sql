@@ -8,7 +8,8 @@
 -- sure:   0.5
 -- fix:    save a copy beside the next step, by a thread or process of its own[. {waiting} that wait meanwhile can each save a part]
 -- causes: library, names, sync, requests, contention, transfer, unexplained
--- when:   (select coalesce(sum(bytes), 0) from counters where kind = 'write') >= 2097152 and exists (from objects where flags & 64 <> 0)
+-- when:   (select coalesce(sum(bytes), 0) from counters where kind = 'write') >= 2097152
+--   and (select count(*) from objects where flags & 64 <> 0 and flags & 3 <> 0) > 1
 -- seen:   Mohan et al. 2021 (CheckFreq); Nicolae et al. 2020 (DeepFreeze), asynchronous checkpoints
 with times as (
 	select place, round, process, sum(main) as main, max(ended) as ended, min(began) as began

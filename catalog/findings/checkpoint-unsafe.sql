@@ -6,7 +6,8 @@
 -- lost:   not known: a danger
 -- sure:   0.7
 -- fix:    {mend}
--- when:   (select coalesce(sum(bytes), 0) from counters where kind = 'write') >= 2097152 and exists (from objects where flags & 64 <> 0)
+-- when:   (select coalesce(sum(bytes), 0) from counters where kind = 'write') >= 2097152
+--   and (select count(*) from objects where flags & 64 <> 0 and flags & 3 <> 0) > 1
 -- seen:   Pillai et al. 2014 (All File Systems Are Not Created Equal); rename(2), fsync(2)
 select
 	place as path,

@@ -96,8 +96,10 @@ export function bucketAxis(first: number, bins: number): Axis {
 			const inside = (all: number[]): number[] => all.filter((one) => binOf(one) >= 0 && binOf(one) <= bins);
 			const tens = inside(POWERS);
 			const round = tens.length > 2 ? tens : inside(POWERS.flatMap((one) => [one, 2 * one, 5 * one]));
-			const every = Math.ceil(round.length / Math.max(1, most));
-			return round.filter((_, at) => at % every === 0).map((one) => ({ at: binOf(one), label: time(one) }));
+			// Within a factor of a few the edges themselves say more than one round number.
+			const said = round.length > 2 ? round : Array.from({ length: bins + 1 }, (_, bin) => bucketEdge(first + bin));
+			const every = Math.ceil(said.length / Math.max(1, most));
+			return said.filter((_, at) => at % every === 0).map((one) => ({ at: binOf(one), label: time(one) }));
 		},
 	};
 }

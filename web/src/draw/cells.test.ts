@@ -20,6 +20,7 @@ test("axes have round labels", () => {
 	expect(map.x.ticks(5).map((one) => one.label)).toEqual(["0.0 s", "0.2 s", "0.4 s", "0.6 s", "0.8 s", "1.0 s"]);
 	expect(map.y.ticks(4).map((one) => one.label)).toEqual(["0 B", "2 MiB", "4 MiB", "6 MiB", "8 MiB"]);
 	expect(bucketAxis(40, 20).ticks(9).map((one) => one.label)).toEqual(["2 µs", "5 µs", "10 µs", "20 µs"]);
+	expect(bucketAxis(105, 5).ticks(9).map((one) => one.label)).toEqual(["79.8 ms", "94.9 ms", "113 ms", "134 ms", "160 ms", "190 ms"]);
 	expect(laneAxis({ begin: 0, width: 4, bins: 4 }, ["rank", "ranks"]).says(1)).toBe("ranks 4 to 7");
 });
 
