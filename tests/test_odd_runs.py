@@ -43,10 +43,9 @@ def fathom(
     )  # fmt: skip
 
 
-def record(place: Path, *names: str) -> None:
-    done = fathom(
-        "run", "--no-show", "-o", "run", "--", "python3", "-c", PROGRAM, *names, cwd=place
-    )
+def record(place: Path, *names: str, level: str = "call") -> None:
+    words = ("run", "--no-show", "--level", level, "-o", "run", "--", "python3", "-c", PROGRAM)
+    done = fathom(*words, *names, cwd=place)
     assert done.returncode == 0, done.stderr
 
 
@@ -397,7 +396,9 @@ def on_a_terminal(*words: object, cwd: Path) -> str:
     ids=lambda words: " ".join(words).encode("unicode_escape").decode(),
 )
 def test_no_name_gives_a_terminal_orders(tmp_path: Path, words: tuple[str, ...]) -> None:
-    record(tmp_path, HOSTILE)
+    record(
+        tmp_path, HOSTILE, level="file" if "--next" in words else "call"
+    )  # else it asks for no run
     if "named" in words:
         (tmp_path / "run.fathom").rename(tmp_path / f"{HOSTILE}.fathom")
     sent = on_a_terminal(*(HOSTILE if one == "named" else one for one in words), cwd=tmp_path)

@@ -16,7 +16,8 @@ from fathom.text import quoting, tables
 NAMES = [
     "plain", "a b", "a'b", 'a"b',
     "a\\b", "a\rb", "a\nb", "a\tb", "$(touch x)`touch y`;z", "x??/n", "\x1b[31m\x07", "\x7f",
-    "\x9b31m", "\u202eevil", "\u2028", "\N{GRINNING FACE}*.dat", "é", "%s%n", "~", "-rf", "", "a,b", "#", "!x", "$0",
+    "\x9b31m", "\u202eevil", "\u2028", "\N{GRINNING FACE}*.dat", "\U000e0001", "é", "%s%n",
+    "~", "-rf", "", "a,b", "#", "!x", "$0",
 ]  # fmt: skip
 
 

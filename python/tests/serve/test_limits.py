@@ -41,7 +41,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
     screens.answers.cache_clear()
 
 
-def request(name: str, leaves: anyio.Event | None = None) -> Request:
+def request(name: str, leaves: anyio.Event | None = None, more: str = "") -> Request:
     async def receive() -> dict[str, Any]:
         if leaves is None:
             await asyncio.Event().wait()
@@ -50,8 +50,8 @@ def request(name: str, leaves: anyio.Event | None = None) -> Request:
         return {"type": "http.disconnect"}
 
     scope = {
-        "type": "http", "method": "GET", "path": f"/api/v1/{name}", "headers": [], "query_string": b"run=small",
-        "path_params": {"name": name},
+        "type": "http", "method": "GET", "path": f"/api/v1/{name}", "headers": [],
+        "query_string": f"run=small{more}".encode(), "path_params": {"name": name},
     }  # fmt: skip
     return Request(scope, receive)
 
@@ -62,6 +62,30 @@ def test_what_takes_too_long_is_ended(run_directory: Path, asked: dict[str, floa
     assert answer.status_code == 422
     assert "longer than 0.3 s" in json.loads(answer.body)["error"]
     assert "long" in asked, "it goes on"
+
+
+@pytest.mark.parametrize("name", ["lanes", "slowest", "files", "breakdown"])
+def test_what_is_asked_wrongly_begins_no_work(
+    run_directory: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else nobody waits for it, and it goes on beside those that may."""
+    begun, right = [], screens.ask_written
+
+    def count(*words: Any) -> str | bytes:
+        begun.append(words)
+        return right(*words)
+
+    monkeypatch.setattr(screens, "ask_written", count)
+
+    async def status(more: str) -> int:
+        answer = await Answers(Runs([run_directory]))(request(name, more=more))
+        await asyncio.sleep(0.3)  # in which what was begun goes on
+        return answer.status_code
+
+    assert asyncio.run(status("&files=]")) == 400
+    assert begun == []
+    assert asyncio.run(status("")) == 200
+    assert len(begun) == 1
 
 
 @pytest.mark.usefixtures("asked")
