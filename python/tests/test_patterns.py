@@ -95,6 +95,31 @@ def test_patterns_of_each_file(run: Any) -> None:
     assert [column.name for column in PATTERNS if column.name not in a] == []
 
 
+def test_of_sizes_that_are_equally_frequent_the_smallest_is_named(tmp_path: Path) -> None:
+    """Else two looks at one run differ."""
+    files, sizes = range(20), range(1, 21)
+    top = {"layer": "posix", "op": "pwrite", "kind": "write", "what": "size", "process": 0}
+    run = fathom.open(
+        write_run(
+            tmp_path / "r.fathom",
+            counters=[
+                counter(file, "pwrite", "write", 60, histogram(bin_3=60), sequential=1)
+                for file in files
+            ],
+            tops=[
+                top | {"file": file, "value": (size + file) % 20 + 1, "calls": 3, "bound": size}
+                for file in files
+                for size in sizes
+            ],
+            files=[{"file": file, "path": f"/d/{file}", "kind": "regular"} for file in files],
+        )
+    )
+    rows = accesses.patterns(run).to_pylist()
+    assert [(row["common_size"], row["common_bound"]) for row in rows] == [
+        (1, 20 - int(row["path"].rpartition("/")[2]) or 20) for row in rows
+    ]
+
+
 def test_sizes_of_reads_and_writes(run: Any) -> None:
     rows = {(row["layer"], row["operation"]): row for row in accesses.sizes(run).to_pylist()}
     assert rows["posix", "write"]["accesses"] == 8
