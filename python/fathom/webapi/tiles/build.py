@@ -148,10 +148,14 @@ def _fingerprint(tables: Path) -> str:
         return ""
 
 
+class _MadeAnewError(DamagedRun):
+    """Another has packed the run meanwhile."""
+
+
 def _check_same(tables: Path, fingerprint: str) -> None:
     """Errors: DamagedRun where these are not the tables any more that tiles were to be made of."""
     if not fingerprint or _fingerprint(tables) != fingerprint:
-        raise DamagedRun(f"{tables}: made anew while tiles were made of them; try again")
+        raise _MadeAnewError(f"{tables}: made anew while tiles were made of them; try again")
 
 
 @contextlib.contextmanager
@@ -232,6 +236,15 @@ def ensure(
     goes when the second is dropped. `watch`: gets the connection that makes them, and may interrupt it. `workers`: make
     most of it, where the run can be written to. `with_runtime`: also of what is a run-time's, which workers do not look
     at."""
+    while True:
+        with contextlib.suppress(_MadeAnewError):
+            return _ensured(tables, watch, workers, with_runtime)
+
+
+def _ensured(
+    tables: Path, watch: Watch, workers: cluster.Workers | None, with_runtime: bool
+) -> tuple[Path, Scratch | None]:
+    """The same, once. Errors: _MadeAnewError."""
     which = OF_ALL if with_runtime else TILES
     file = tables / which.name
     writable = os.access(tables, os.W_OK)
