@@ -97,7 +97,9 @@ def access(
     bins = bins_of if across == "time" else _lanes
     begin, step = bins(view, selection, width)
     column = "start" if across == "time" else "lane"
-    at_x = f"greatest(0, ({'c' if across == 'time' else 'lane'}.{column} - {begin}) // {step})"
+    of_picture = f"({'c' if across == 'time' else 'lane'}.{column} - {begin}) // {step}"
+    # Of a damaged run a call may lie years behind its end: columns until then would take all memory.
+    at_x = f"least({width - 1}, greatest(0, {of_picture}))"
     which = f"{one_of('layer', place.layers)} and kind in ('read', 'write')"
     selected = conditions.calls(selection)
     cells = f"({file}, {at_x}, {selected}, {which}, {place.low}, {place.step})"
