@@ -1,5 +1,6 @@
 """Tiles against the calls themselves, by brute force: every zoom adds up, its longest is the longest, by id."""
 
+import itertools
 import json
 import os
 import random
@@ -12,7 +13,7 @@ from typing import Any
 import duckdb
 import pytest
 from fathom.analysis import pictured
-from fathom.errors import UsageError
+from fathom.errors import DamagedRun, UsageError
 from fathom.run.store import open_run
 from fathom.webapi import answers as screens
 from fathom.webapi.answers.session import Runs
@@ -336,6 +337,21 @@ def test_tables_that_are_made_anew_meanwhile(
     build.ensure(tables)
     assert len(times) == 3
     assert build.TILES.is_current(tables / build.TILES.name, tables)
+
+
+def test_where_tables_are_replaced_without_end_it_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables = many(tmp_path, 3, 5) / "tables"
+    moments = itertools.count()
+
+    def packed(*_: Any) -> int:
+        os.utime(tables / "calls" / "0.parquet", ns=(1, next(moments)))
+        return 0
+
+    monkeypatch.setattr(build, "_deepest", packed)
+    with pytest.raises(DamagedRun, match="made anew while tiles were made of them; try again"):
+        build.ensure(tables)
 
 
 def test_cells_that_are_more_than_the_memory_are_sorted_on_disk(tmp_path: Path) -> None:

@@ -32,6 +32,8 @@ FLOOR = 131_072
 TILES = Derived("tiles.parquet", "fathom.webapi.tiles", 5)
 #: Those of the run-time's calls too: no table of the run, so they lie with what the page keeps.
 OF_ALL = Derived(f"{answers.FOLDER}/tiles_of_all.parquet", TILES.key, TILES.version)
+#: Times that tiles are made again where a packer has replaced their tables meanwhile.
+AGAIN = 8
 # Below so many calls a line of progress is not worth it.
 MANY = 1_000_000
 # Of many calls the cells of a zoom are counted in every so many of its rows.
@@ -236,9 +238,10 @@ def ensure(
     goes when the second is dropped. `watch`: gets the connection that makes them, and may interrupt it. `workers`: make
     most of it, where the run can be written to. `with_runtime`: also of what is a run-time's, which workers do not look
     at."""
-    while True:
+    for _ in range(AGAIN):
         with contextlib.suppress(_MadeAnewError):
             return _ensured(tables, watch, workers, with_runtime)
+    return _ensured(tables, watch, workers, with_runtime)
 
 
 def _ensured(
