@@ -3,6 +3,8 @@
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 
+use parquet::errors::ParquetError;
+
 #[derive(Debug, thiserror::Error)]
 pub enum PackError {
 	#[error("{path}: {source}", path = .path.display())]
@@ -10,7 +12,7 @@ pub enum PackError {
 	#[error("{path}: not a run directory (no streams, no run.json)", path = .0.display())]
 	NoRun(PathBuf),
 	#[error("{path}: {source}", path = .path.display())]
-	Parquet { path: PathBuf, source: parquet::errors::ParquetError },
+	Parquet { path: PathBuf, source: ParquetError },
 	#[error("{path}: {source}", path = .path.display())]
 	Arrow { path: PathBuf, source: arrow_schema::ArrowError },
 	#[error("{0} streams: more than the 16,777,216 that one run can number")]
@@ -44,14 +46,37 @@ impl<T> At<T> for std::io::Result<T> {
 	}
 }
 
-impl<T> At<T> for Result<T, parquet::errors::ParquetError> {
+impl<T> At<T> for Result<T, ParquetError> {
 	fn at(self, path: &Path) -> Result<T, PackError> {
-		self.map_err(|source| PackError::Parquet { path: path.to_owned(), source })
+		let path = path.to_owned();
+		self.map_err(|source| match source {
+			// What the system said, without the library's "External".
+			ParquetError::External(cause) => match cause.downcast() {
+				Ok(source) => PackError::Io { path, source: *source },
+				Err(other) => PackError::Parquet { path, source: ParquetError::External(other) },
+			},
+			source => PackError::Parquet { path, source },
+		})
 	}
 }
 
 impl<T> At<T> for Result<T, arrow_schema::ArrowError> {
 	fn at(self, path: &Path) -> Result<T, PackError> {
 		self.map_err(|source| PackError::Arrow { path: path.to_owned(), source })
+	}
+}
+
+#[cfg(test)]
+mod tests {
+	use super::*;
+
+	#[test]
+	fn what_the_system_said_is_said() {
+		let full = || std::io::Error::from_raw_os_error(28);
+		let said =
+			|error: ParquetError| Err::<(), _>(error).at(Path::new("p")).unwrap_err().to_string();
+		assert_eq!(said(ParquetError::External(Box::new(full()))), format!("p: {}", full()));
+		assert_eq!(said(ParquetError::External("odd".into())), "p: External: odd");
+		assert_eq!(said(ParquetError::General("odd".into())), "p: Parquet error: odd");
 	}
 }
