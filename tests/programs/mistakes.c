@@ -221,19 +221,21 @@ static void reread(const char *path, int times)
 	MUST(close(fd) == 0);
 }
 
-/* Written long ago: the page cache has none of it; or only just. Then each MiB is read and worked on. */
+/* Written long ago: the page cache has none of it; or only just. Four times each MiB is read and worked on. */
 static void read_written(const char *path, bool is_cold)
 {
 	int fd = make(path);
 	volatile unsigned sum = 0;
 
-	append(fd, 256l * MIB, MIB);
+	append(fd, 64l * MIB, MIB);
 	MUST(fsync(fd) == 0);
-	MUST(!is_cold || posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) == 0);
-	MUST(lseek(fd, 0, SEEK_SET) == 0);
-	while (read(fd, data, MIB) == MIB)
-		for (long at = 0; at < MIB; at++)
-			sum += (unsigned char)data[at];
+	for (int turn = 0; turn < 4; turn++) {
+		MUST(!is_cold || posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) == 0);
+		MUST(lseek(fd, 0, SEEK_SET) == 0);
+		while (read(fd, data, MIB) == MIB)
+			for (long at = 0; at < MIB; at += 4)
+				sum += (unsigned char)data[at];
+	}
 	MUST(close(fd) == 0);
 }
 
