@@ -204,6 +204,30 @@ def test_a_table_that_cannot_be_read_is_no_mistake_of_a_finding(
         findings.find(run, [reads, reads])
 
 
+def test_a_table_that_cannot_be_read_for_a_moment_is_none_either(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Asked whether a rule could find something: an error of reading is no answer, and no rule's fault."""
+    monkeypatch.setattr(database, "_small", lambda *_: frozenset())  # which are held in memory
+    run: Run = fathom.open(path)
+    assert run.sql("select 1 as n").num_rows == 1
+    counters, is_about = path / "tables" / "counters.parquet", findings.Questions.is_about
+    whole, asked = counters.read_bytes(), []
+
+    def about(questions: findings.Questions, rule: findings.Rule) -> bool:
+        asked.append(rule)
+        if len(asked) == 1:
+            counters.write_bytes(whole[:100])
+        try:
+            return is_about(questions, rule)
+        finally:
+            counters.write_bytes(whole)
+
+    monkeypatch.setattr(findings.Questions, "is_about", about)
+    with pytest.raises(DamagedTable, match=r"counters\.parquet"):
+        findings.find(run, findings.catalog())
+
+
 def test_a_header_without_sql_is_said(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="a finding needs its SQL"):
         findings.read(finding(tmp_path, "x", ""))

@@ -515,6 +515,8 @@ def find(run: Run, rule_files: Sequence[Path]) -> Findings:
             # Of the user's own rules a mistake in the SQL is to be heard.
             elif path not in ours or questions.is_about(rule):
                 rules.append(rule)
+        except DamagedTable:  # no fault of the rule: all others read it too
+            raise
         except FathomError as error:
             broken[str(path)] = str(error)
     possible = questions.possible([rule for rule in rules if rule.path in ours], broken)
@@ -524,7 +526,7 @@ def find(run: Run, rule_files: Sequence[Path]) -> Findings:
         try:
             rows = [questions.advised(rule, row) for row in questions.rows(rule)]
             conclusions += [_finding(questions.fitted(rule), row) for row in rows]
-        except DamagedTable:  # no fault of the rule: all others read it too
+        except DamagedTable:
             raise
         except FathomError as error:
             broken[str(rule.path)] = str(error)
