@@ -14,6 +14,7 @@ from pathlib import Path
 from fathom.cli.arguments import newest_run
 from fathom.errors import FathomError, UsageError, printable
 from fathom.files import replace_text
+from fathom.text import terminal
 from fathom.text.tables import shown
 from fathom.webapi.answers.session import Runs
 from fathom.webapi.report.document import document, draw, template, words
@@ -73,8 +74,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _say(what: str) -> None:
-    if sys.stderr.isatty():
-        print(f"\r\x1b[Kfathom: report: {printable(what)}", end="", file=sys.stderr, flush=True)
+    terminal.show(f"fathom: report: {printable(what)}")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -94,8 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
     text = document(form, runs, summary, payload, drawn)
     path = arguments.output or Path(f"{next(iter(runs.all))}.html")
     _write(path, text)
-    if sys.stderr.isatty():
-        print("\r\x1b[K", end="", file=sys.stderr)
+    terminal.show("")
     for line in payload.left_out:
         print(f"fathom: report: left out: {printable(line)}", file=sys.stderr)
     for line in payload.failed:

@@ -1,6 +1,5 @@
 """What can be set and what is alive here, for people."""
 
-import sys
 import time
 from collections.abc import Sequence
 
@@ -9,7 +8,7 @@ import pyarrow as pa
 from fathom.catalog.knob_pages import values_text
 from fathom.catalog.knobs import ROUTES, SHOWN, Knob
 from fathom.errors import UsageError
-from fathom.text import tables
+from fathom.text import tables, terminal
 from fathom.text.quoting import json_text
 from fathom.text.tables import Column, text
 from fathom.tune.settings.prove import StoredVerdicts, Verdict, provable, prove
@@ -81,32 +80,24 @@ def show(knobs: Sequence[Knob], form: str, details: bool) -> None:
 
 def prove_all(knobs: Sequence[Knob], again: bool, as_json: bool) -> int:
     """Proves them. One line a verdict; exit status 1 when a proof could not be made."""
-    total = sum(len(provable(knob)) for knob in knobs)
-    if not total:
+    pairs = [(knob, stack) for knob in knobs for stack in provable(knob)]
+    if not pairs:
         raise UsageError(
             "list knobs --prove: none of these can be proved on the stacks of this machine"
         )
     verdicts: list[Verdict] = []
     began = time.monotonic()
-    for knob, verdict in prove(knobs, again):
+    for knob, verdict in prove(pairs, again):
         verdicts.append(verdict)
+        terminal.show("")
         if not as_json:
             print(f"{knob.key:32} {verdict.stack:13} {_sentence(knob, verdict)}", flush=True)
-        _say_left(len(verdicts), total, time.monotonic() - began)
+        if left := len(pairs) - len(verdicts):
+            seconds = (time.monotonic() - began) / len(verdicts) * left
+            terminal.show(f"{len(verdicts)} of {len(pairs)}, about {seconds:.0f} s left")
     if as_json:
         print(json_text([verdict.__dict__ for verdict in verdicts]))
     return 1 if any(verdict.verdict == "failed" for verdict in verdicts) else 0
-
-
-def _say_left(done: int, total: int, seconds: float) -> None:
-    """On a terminal: how many are made, and about how long the rest takes; the next line takes its place."""
-    if sys.stderr.isatty():
-        left = (
-            f"{done} of {total}, about {seconds / done * (total - done):.0f} s left"
-            if done < total
-            else ""
-        )
-        print(f"\r\x1b[K{left}\r", end="", file=sys.stderr, flush=True)
 
 
 def _where_apart(first: str, second: str) -> tuple[str, str]:

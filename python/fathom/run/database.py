@@ -381,7 +381,7 @@ def _explained(con: duckdb.DuckDBPyConnection, error: duckdb.Error) -> FathomErr
     if re.match("Catalog Error: Table with name .* does not exist", message):
         return UsageError(f"SQL: {message}\n  There are: {_names(con)}")
     if isinstance(error, duckdb.IOException | duckdb.InvalidInputException) and (
-        table := re.search(r"/[^\"']*?/tables/[^\"']+\.parquet", message)
+        table := re.search(r"/[^\"']*?/tables/[^\"']+\.parquet", str(error))
     ):
         part = Path(table[0])
         return damaged(part.with_name(ALL) if part.parent.name in PARTED else part, message)

@@ -3,6 +3,8 @@
 import sys
 import time
 
+from fathom.text import terminal
+
 EVERY = 0.5  # seconds
 
 
@@ -19,14 +21,9 @@ class Progress:
         now = time.monotonic()
         if now >= self._next and sys.stderr.isatty():
             self._next, self._shown = now + EVERY, True
-            print(
-                f"\r\x1b[Kfathom: export: {self.what}: {self.done:,} of {self.total:,} calls",
-                end="",
-                file=sys.stderr,
-                flush=True,
-            )
+            terminal.show(f"fathom: export: {self.what}: {self.done:,} of {self.total:,} calls")
 
     def end(self) -> None:
         """The terminal's line is free again."""
         if self._shown:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+            terminal.show("")

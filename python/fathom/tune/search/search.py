@@ -22,7 +22,7 @@ from fathom.tune.search.plan import FINDING, SEED, STORE, Plan
 from fathom.tune.search.prediction import Prediction
 from fathom.tune.search.space import Point, Space, of_data
 from fathom.tune.search.verdict import Result, result
-from fathom.tune.settings.prove import prove_on
+from fathom.tune.settings.prove import prove
 from fathom.tune.store.look import look_up
 
 Say = Callable[[str], None]
@@ -153,7 +153,7 @@ class Search:
         if pairs:
             count = numbers.things(len(pairs), "knob")
             self.say(f"proving {count}: what does anything here? Kept for other searches")
-        for knob, verdict in prove_on(pairs):
+        for knob, verdict in prove(pairs):
             self.say(f"{knob.key}: {verdict.verdict}")
 
     def run(self) -> None:

@@ -179,15 +179,10 @@ def _toml(knob: Knob, given: Sequence[str]) -> str:
     return toml(given if len(knob.values) > 1 or knob.values[0].many else given[0])
 
 
-def prove(knobs: Sequence[Knob], again: bool) -> Iterator[tuple[Knob, Verdict]]:
-    """Verdicts as they come; those that are known are not proved anew unless `again`."""
-    return prove_on(((knob, stack) for knob in knobs for stack in provable(knob)), again)
-
-
-def prove_on(
+def prove(
     pairs: Iterable[tuple[Knob, Stack]], again: bool = False
 ) -> Iterator[tuple[Knob, Verdict]]:
-    """The same, of knobs each on one stack."""
+    """Verdicts as they come, of knobs each on one stack; those that are known are not proved anew unless `again`."""
     stored = StoredVerdicts()
     with tempfile.TemporaryDirectory(prefix="fathom-knobs.") as folder:
         bench = Bench(Path(folder))
