@@ -165,18 +165,21 @@ def test_tools_of_a_shell(skin: Skin, script: str) -> None:
     assert skin.shell(SCRIPTS[script])
 
 
-def test_where_a_program_stands_has_no_name_that_others_can_take(skin: Skin) -> None:
+def test_where_a_program_stands_has_no_name_that_others_can_take(
+    skin: Skin, tmp_path: Path
+) -> None:
     """A process stands in a directory of its own, which is gone at once: /dev/shm is everybody's, who may have made
     there what they can guess."""
-    memory = Path("/dev/shm")
-    taken = memory / f"fathom-forward-{os.geteuid()}"
-    taken.touch()
-    before = set(memory.glob("fathom-[cf][wo]*"))
-    try:
-        assert skin.shell('cd "$1"; mkdir d; cd d; echo x >y; cat y') == "x\n"
-        assert set(memory.glob("fathom-[cf][wo]*")) <= before and not taken.stat().st_size
-    finally:
-        taken.unlink()
+    needs.require(["strace"])
+    log = tmp_path / "calls"
+    trace = ("strace", "-f", "-qq", "-e", "trace=mkdir,mkdirat,rmdir,unlinkat", "-o", log)
+    ran = skin.run(*trace, "bash", "-ec", 'cd "$1"; mkdir d; cd d; pwd >y', "bash", skin.prefix)
+    assert not ran.returncode, ran.stderr
+    calls = re.findall(r'(mkdir|rmdir|unlink)(?:at)?\(.*"/dev/shm/(.*?)".* = 0', log.read_text())
+    made, gone = (
+        [name for call, name in calls if (call == "mkdir") is new] for new in (True, False)
+    )
+    assert made == gone and len(set(made)) == len(made) >= 2
 
 
 PYTHON = """
