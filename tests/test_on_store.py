@@ -48,12 +48,18 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
 
 @pytest.mark.some(8)
 @pytest.mark.parametrize("level", ["call", "file"])
-@pytest.mark.parametrize("what", ["small-only", "large", "many-files", "sync-each", "by-stream"])
+@pytest.mark.parametrize(
+    ("program", "what"),
+    [
+        *(("mistakes", what) for what in ("small-only", "large", "many-files", "sync-each")),
+        ("mistakes_stdio", "by-stream"),
+    ],
+)
 def test_the_store_that_a_run_was_on_has_its_seconds(
-    folder: Path, what: str, level: str, tmp_path: Path
+    folder: Path, program: str, what: str, level: str, tmp_path: Path
 ) -> None:
-    program = paths.PROGRAMS / "programs" / "mistakes"
-    run = recorded(tmp_path / "r.fathom", program, what, folder / "f", level=level)
+    command = [paths.PROGRAMS / "programs" / program, what, folder / "f"]
+    run = recorded(tmp_path / "r.fathom", *command, level=level)
     system = run.sql(
         "select any_value(file_system) as s from files where path like $p", p=f"{folder}/f%"
     )

@@ -7,13 +7,15 @@ use std::time::Instant;
 
 use fathom_stream::{Decoder, Item, Record};
 
-use crate::calls::{FieldPlan, ImageMaps, Inside, Map, Out, Pending, StreamRows, Writing};
+use crate::calls::{Out, StreamRows, Writing};
 use crate::calls_file::{CallsFile, OpTexts};
 use crate::clock::Line;
 use crate::columns::{OpNames, StreamFacts};
 use crate::define::{Definitions, Op};
 use crate::error::{At, PackError};
 use crate::image::{Content, Loaded};
+use crate::image_maps::{FieldPlan, ImageMaps, Map};
+use crate::outermost::{Inside, Pending};
 use crate::run::{Image, Source, stream_name};
 use crate::runtime::Runtime;
 use crate::server_links::Watched;

@@ -11,13 +11,14 @@ use fathom_sink::{IfThere, make_directories, replace_bytes};
 use fathom_stream::{Decoder, Record, Unfinished, unfinished_reason};
 use rayon::prelude::*;
 
-use crate::calls::{ImageMaps, Out, Writing};
+use crate::calls::{Out, Writing};
 use crate::columns::{ArgColumns, LinkColumns};
 use crate::counters::NO_OP;
 use crate::define::{Op, last_name};
 use crate::error::{At, PackError};
 use crate::heat::Heat;
 use crate::image::Loaded;
+use crate::image_maps::ImageMaps;
 use crate::merged::ImageState;
 use crate::own::Nature;
 use crate::pack::{Lock, bring_in};

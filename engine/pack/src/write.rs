@@ -12,7 +12,7 @@ use fathom_stream::Decoder;
 use parquet::arrow::ArrowWriter;
 use serde::{Deserialize, Serialize};
 
-use crate::calls::{FieldPlan, ImageMaps, Inside, Map, Out, Pending, StreamRows, Writing};
+use crate::calls::{Out, StreamRows, Writing};
 use crate::calls_file::{CallsFile, OpTexts};
 use crate::clock::Line;
 use crate::collectives::CallNumbers;
@@ -24,7 +24,9 @@ use crate::define::Op;
 use crate::error::{At, PackError};
 use crate::heat::{Bin, Heat, HeatKey};
 use crate::image::{Content, Loaded};
+use crate::image_maps::{FieldPlan, ImageMaps, Map};
 use crate::merged::{ImageState, Merged};
+use crate::outermost::{Inside, Pending};
 use crate::output::properties;
 use crate::progress::Progress;
 use crate::schema;
