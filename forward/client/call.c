@@ -136,21 +136,34 @@ static const char *about_server(const struct fathom_fwd *c)
 	return c->trouble ? strerror(c->trouble) : "it does not answer";
 }
 
+/* Which bytes: names have none, and where an append goes is the server's to say. */
+static void put_range(char *out, size_t size, const struct fathom_fwd_request *r)
+{
+	unsigned long long bytes = r->length, offset = r->offset;
+
+	if (!bytes)
+		*out = 0;
+	else if (r->head.op == FWD_OP_APPEND)
+		snprintf(out, size, " (%llu bytes)", bytes);
+	else
+		snprintf(out, size, " (%llu bytes at %llu)", bytes, offset);
+}
+
 int call_fail(struct call *k, int code, const char *why)
 {
 	struct fathom_fwd_error *e = &k->hints->error;
 	const struct fathom_fwd_request *r = k->request;
-	char file[FILE_BYTES];
+	char file[FILE_BYTES], range[64] = "";
 
 	*e = (struct fathom_fwd_error){.code = code};
 	if (r) {
 		e->offset = r->offset;
 		e->length = r->length;
+		put_range(range, sizeof(range), r);
 	}
 	snprintf(e->server, sizeof(e->server), "%s", k->client->address);
-	snprintf(e->what, sizeof(e->what), "%s of %s (%llu bytes at %llu): %s%s%s",
-		 r ? op_names[r->head.op] : "a call", file_of(r, file),
-		 (unsigned long long)e->length, (unsigned long long)e->offset, strerror(code),
+	snprintf(e->what, sizeof(e->what), "%s of %s%s: %s%s%s",
+		 r ? op_names[r->head.op] : "a call", file_of(r, file), range, strerror(code),
 		 *why ? ": " : "", why);
 	return k->code = code;
 }
@@ -163,7 +176,8 @@ static int no_answer(struct call *k, int code)
 	switch (code) {
 	case ETIMEDOUT:
 		snprintf(why, sizeof(why),
-			 "server %.150s: %.120s; whether it was done is unknown; see if it runs",
+			 "server %.150s: %.120s; whether it was done is unknown; "
+			 "see if it runs (fathom forward status)",
 			 k->client->address, about_server(k->client));
 		break;
 	case EIO:

@@ -193,6 +193,48 @@ def test_what_may_be_lost_is_said(place: Path) -> None:
     ]
 
 
+APPENDS = """
+import os, sys
+record = os.open(sys.argv[1] + "/log", os.O_CREAT | os.O_APPEND | os.O_WRONLY)
+for i in range(2000):
+    os.write(record, b"%09d\\n" % i)
+    if i == 500:
+        print("half", flush=True)
+        input()
+os.close(record)
+"""
+
+
+@pytest.mark.parametrize("kind", ["", "protocol = 'tcp'\n"])
+def test_a_program_goes_on_with_servers_that_were_started_again(place: Path, kind: str) -> None:
+    (place / "servers.toml").write_text(f"path = 'x'\n{kind}[[server]]\n[[server]]\n")
+    settings = up(place, "servers.toml")
+    program = subprocess.Popen(
+        [sys.executable, "-c", APPENDS, place / "x"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        text=True, env=os.environ | settings | {"LD_PRELOAD": str(PRELOAD)},
+    )  # fmt: skip
+    assert program.stdin and program.stdout and program.stdout.readline() == "half\n"
+    before = status(place)
+    for one in before:
+        os.kill(int(str(one["pid"])), signal.SIGKILL)
+    program.stdin.write("on\n")
+    program.stdin.flush()
+    asked = forward(place, "status")
+    assert asked.returncode == 1 and asked.stdout.count("has ended; fathom forward restart") == 2
+    (place / "x").rename(place / "y")
+    failed = forward(place, "restart")
+    assert failed.returncode == 3 and "server fwd0 did not start: " in failed.stderr
+    (place / "y").rename(place / "x")
+    again = forward(place, "restart")
+    assert again.returncode == 0, again.stderr
+    assert again.stderr.count("started again") == 2
+    assert [one["address"] for one in status(place)] == [one["address"] for one in before]
+    assert program.wait(60) == 0
+    assert (place / "x/log").read_text() == "".join(f"{i:09}\n" for i in range(2000))
+    assert "none of the servers has ended" in forward(place, "restart").stderr
+    assert forward(place, "down").stderr.count("all written") == 2
+
+
 def test_a_launcher_starts_and_ends_servers_on_its_hosts(place: Path) -> None:
     needs.require(needs.of_mpi("mpich"))
     (place / "servers.toml").write_text("[[server]]\npath = 'x'\nhost = '127.0.0.1'\n")

@@ -4,6 +4,7 @@ up      start servers, on this machine or on nodes of the allocation; prints the
 status  how each does
 top     the same while they work, with rates
 out     copy what servers have striped into a directory
+restart start those that ended once more, at their addresses: programs that wait go on
 down    write what was accepted, end them, say what was lost
 mount   a server's files at a directory of this machine, for shells and static programs
 unmount no more; also where the server is gone
@@ -37,7 +38,7 @@ from typing import Any
 from fathom.cli.arguments import positive
 from fathom.errors import FathomError, UsageError
 from fathom.forward import around, hosts, mounts, settings
-from fathom.forward.group import Group, Started
+from fathom.forward.group import Group, Started, is_running
 from fathom.run import paths
 from fathom.run.directory import to_make
 from fathom.text.quoting import json_text
@@ -50,7 +51,8 @@ PROGRAM = True
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What to do, with which servers."""
     parser.add_argument(
-        "what", choices=("up", "status", "top", "mount", "unmount", "out", "down", "with")
+        "what",
+        choices=("up", "status", "top", "mount", "unmount", "out", "restart", "down", "with"),
     )
     parser.add_argument(
         "file", nargs="?", type=Path, metavar="FILE",
@@ -119,6 +121,8 @@ def run(arguments: argparse.Namespace) -> int:
         return _up(group, arguments)
     if arguments.what in ("mount", "unmount"):
         return _mount(group, arguments)
+    if arguments.what == "restart":
+        return _restart(group)
     if arguments.what == "down":
         return _down(group, arguments.patience)
     if arguments.what == "out":
@@ -279,8 +283,10 @@ def _states(group: Group) -> list[dict[str, Any]]:
     """Of each server what it is, and what it says of itself or why it does not."""
     servers = group.servers()
     states = []
-    answers = group.ask([server.address for server in servers], _munge(servers))
-    for server, state in zip(servers, answers, strict=True):
+    running = [server.address for server in servers if is_running(server)]
+    answers = dict(zip(running, group.ask(running, _munge(servers)), strict=True))
+    for server in servers:
+        state = answers.get(server.address, {"error": "has ended; fathom forward restart"})
         about = {key: getattr(server, key) for key in ("name", "host", "address", "export", "log")}
         if "pool_bytes" in state:
             about["buffered_bytes"] = state["pool_bytes"] - state["pool_free_bytes"]
@@ -332,6 +338,18 @@ def _top(group: Group, arguments: argparse.Namespace) -> int:
 def _rates(old: dict[str, Any], new: dict[str, Any], seconds: float) -> dict[str, float]:
     both = [key for key in RATES if key in old and key in new]
     return {key: (new[key] - old[key]) / seconds for key in both}
+
+
+def _restart(group: Group) -> int:
+    started = group.restart()
+    for server in started:
+        print(
+            f"fathom: {server.name}: started again; programs hear what it had accepted and not written",
+            file=sys.stderr,
+        )
+    if not started:
+        print("fathom: none of the servers has ended", file=sys.stderr)
+    return 0
 
 
 def _down(group: Group, patience: float) -> int:

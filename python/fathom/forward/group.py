@@ -16,9 +16,9 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from fathom.errors import FathomError, RunError, UsageError
 from fathom.files import replace_text
@@ -28,6 +28,7 @@ from fathom.run import paths
 
 START = 30.0  # seconds that a server may take until it listens
 GONE = "it had ended before: what it had accepted and not written is lost"
+Process = subprocess.Popen[str]
 LOST = "was not told"  # in a server's log: what nobody was told of (engine/forward)
 
 
@@ -47,6 +48,7 @@ class Started:
     mount: str  # the directory below which programs reach it
     role: str
     munge: str  # FATHOM_FORWARD_MUNGE of its clients; empty: by token
+    command: list[str]  # starts it once more, where it listened
 
 
 def _free_port(host: str) -> int:
@@ -80,18 +82,25 @@ class Group:
             raise RunError(f"{self.file}: {error}") from error
         return [Started(**one) for one in state["servers"]]
 
-    def up(self, wanted: list[Server], record: Path | None, start: str) -> list[Started]:
-        """Starts them; all listen, or none is left."""
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self.folder.chmod(0o700)
+    @contextlib.contextmanager
+    def _changing(self) -> Iterator[TextIO]:
+        """Nobody else starts servers there meanwhile; the file is the token's."""
         with open(self.token, "a", encoding="ascii", opener=_private) as token:
             try:
                 fcntl.flock(token, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise UsageError(f"{self.folder}: servers are being started there") from None
+            yield token
+
+    def up(self, wanted: list[Server], record: Path | None, start: str) -> list[Started]:
+        """Starts them; all listen, or none is left."""
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.folder.chmod(0o700)
+        with self._changing() as token:
             if self.file.exists():
                 raise UsageError(
-                    f"{self.folder}: servers were started there; fathom forward down first"
+                    f"{self.folder}: servers were started there; fathom forward down first, "
+                    "or restart for those that ended"
                 )
             token.truncate(0)
             token.write(secrets.token_hex(32) + "\n")
@@ -100,48 +109,70 @@ class Group:
 
     def _up(self, wanted: list[Server], record: Path | None, start: str) -> list[Started]:
         sockets = Path(tempfile.mkdtemp(prefix="fathom-fwd."))
-        starting: list[tuple[Server, subprocess.Popen[str], list[str]]] = []
+        starting: list[tuple[Started, Process]] = []
         try:
             mount = mounts(wanted)
             listen = {one.name: self._address(one, sockets, start) for one in wanted}
             for one in wanted:
                 options = [*self._listen(one, wanted, listen), *one.options()]
-                starting.append((one, *self._begin(one, options, record, start)))
-            started = [self._ready(*each, mount[each[0].name]) for each in starting]
+                planned = self._planned(one, options, record, start, mount[one.name])
+                starting.append((planned, self._begin(planned)))
+            started = [self._ready(*each) for each in starting]
         except BaseException:
-            for _, process, _ in starting:
-                with contextlib.suppress(OSError):
-                    process.terminate()
+            _end_all(starting)
             shutil.rmtree(sockets, ignore_errors=True)
             raise
-        state = {"sockets": str(sockets), "servers": [asdict(one) for one in started]}
-        replace_text(self.file, json.dumps(state, indent=1) + "\n")
+        self._write(str(sockets), started)
         return started
 
-    def _begin(
-        self, server: Server, options: list[str], record: Path | None, start: str
-    ) -> tuple[subprocess.Popen[str], list[str]]:
+    def restart(self) -> list[Started]:
+        """Starts those that ended once more, where they listened: their clients go on. All of them, or none is left."""
+        servers = self.servers()
+        with self._changing():
+            starting: list[tuple[Started, Process]] = []
+            try:
+                for one in servers:
+                    if not is_running(one):
+                        starting.append((one, self._begin(one)))
+                started = {one.name: self._ready(one, process) for one, process in starting}
+            except BaseException:
+                _end_all(starting)
+                raise
+            sockets = json.loads(self.file.read_text(encoding="utf-8"))["sockets"]
+            self._write(sockets, [started.get(one.name, one) for one in servers])
+        return list(started.values())
+
+    def _write(self, sockets: str, servers: list[Started]) -> None:
+        state = {"sockets": sockets, "servers": [asdict(one) for one in servers]}
+        replace_text(self.file, json.dumps(state, indent=1) + "\n")
+
+    def _planned(
+        self, server: Server, options: list[str], record: Path | None, start: str, mount: str
+    ) -> Started:
+        """What is known of it before it runs."""
         if server.is_here and not Path(server.path).is_dir() and hosts.is_local(server.host):
             raise UsageError(f"server {server.name}: {server.path} is no directory")
         before = hosts.starter(server.host, start)
-        command = [*before, str(paths.engine()), "forward", server.exported]
-        command += options
+        command = [*before, str(paths.engine()), "forward", server.exported, *options]
         if record:
             command += ["--record", str(record.resolve())]
-        with open(self._log(server), "a", encoding="utf-8") as log:
+        log = server.log or str(self.folder / f"{server.name}.log")
+        return Started(
+            server.name, "", server.exported, server.host, log, 0, 0, 0, before, mount,
+            server.role, server.munge(), command,
+        )  # fmt: skip
+
+    def _begin(self, server: Started) -> Process:
+        with open(server.log, "a", encoding="utf-8") as log:
             try:
-                process = subprocess.Popen(
-                    command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log,
+                return subprocess.Popen(
+                    server.command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log,
                     text=True, start_new_session=True, env=_environment(),
                 )  # fmt: skip
             except OSError as error:
                 raise FathomError(
-                    f"server {server.name}: {command[0]}: {error.strerror}"
+                    f"server {server.name}: {server.command[0]}: {error.strerror}"
                 ) from error
-        return process, before
-
-    def _log(self, server: Server) -> Path:
-        return Path(server.log) if server.log else self.folder / f"{server.name}.log"
 
     def _address(self, server: Server, sockets: Path, start: str) -> str:
         """Where it is told to listen."""
@@ -185,28 +216,21 @@ class Group:
             options += ["--mount", mounts(all_of_them)[server.name]]
         return options
 
-    def _ready(
-        self, server: Server, process: subprocess.Popen[str], before: list[str], mount: str
-    ) -> Started:
+    def _ready(self, server: Started, process: Process) -> Started:
         """It has said where it listens, and which process it is."""
         assert process.stdout
         readable, _, _ = select.select([process.stdout], [], [], START)
         address = process.stdout.readline().strip() if readable else ""
         process.stdout.close()
         if not address:
-            raise FathomError(f"server {server.name} did not start: {self._last_line(server)}")
-        state = self.ask([address], server.munge())[0]
+            raise FathomError(f"server {server.name} did not start: {_last_line(server)}")
+        state = self.ask([address], server.munge)[0]
         if "error" in state:
             raise FathomError(f"server {server.name}, {address}: {state['error']}")
-        return Started(
-            server.name, address, server.exported, server.host, str(self._log(server)),
-            state["pid"], process.pid, began(process.pid) or 0, before, mount, server.role,
-            server.munge(),
+        return replace(
+            server, address=address, pid=state["pid"], launcher=process.pid,
+            since=began(process.pid) or 0, command=_at_port(server.command, address),
         )  # fmt: skip
-
-    def _last_line(self, server: Server) -> str:
-        lines = self._log(server).read_text(encoding="utf-8", errors="replace").splitlines()
-        return lines[-1] if lines else f"it said nothing within {START:.0f} s"
 
     def proof(self, munge: str) -> list[str]:
         """Options by which a server and its clients know each other where no Unix socket does it."""
@@ -216,6 +240,8 @@ class Group:
 
     def ask(self, addresses: list[str], munge: str) -> list[dict[str, Any]]:
         """What each server says of itself: its counters, or `error`."""
+        if not addresses:
+            return []
         command = [str(paths.engine()), "forward-status", *addresses]
         if self.token.exists():
             command += self.proof("")
@@ -229,12 +255,12 @@ class Group:
     def down(self, patience: float) -> Iterator[tuple[Started, str]]:
         """Asks each to end, waits until what it had accepted is written, says how each ended; '' is well."""
         servers = self.servers()
-        exited = [server.name for server in servers if not _is_alive(server)]
+        exited = [server.name for server in servers if not is_running(server)]
         for server in servers:
             _signal(server, signal.SIGTERM)
         due = time.monotonic() + patience
         for server in servers:
-            while _is_alive(server) and time.monotonic() < due:
+            while is_running(server) and time.monotonic() < due:
                 time.sleep(0.02)
             yield server, GONE if server.name in exited else self._end(server, patience)
         state = json.loads(self.file.read_text(encoding="utf-8"))
@@ -244,12 +270,35 @@ class Group:
 
     def _end(self, server: Started, patience: float) -> str:
         lines = [line for line in _text(Path(server.log)).splitlines() if LOST in line]
-        if _is_alive(server):
+        if is_running(server):
             _signal(server, signal.SIGKILL)
             lines.append(
                 f"killed after {patience:g} s: what it had accepted and not written is lost"
             )
         return "; ".join(line.removeprefix("fathom-engine: ") for line in lines)
+
+
+def _last_line(server: Started) -> str:
+    lines = _text(Path(server.log)).splitlines()
+    return lines[-1] if lines else f"it said nothing within {START:.0f} s"
+
+
+def _at_port(command: list[str], address: str) -> list[str]:
+    """Where it was told to take any free port: the one that it took."""
+    kind, _, place = address.partition(":")
+    at = command.index("--" + kind.partition("+")[0]) + 1
+    port = place.rpartition(":")[2] if command[at].endswith(":0") else ""
+    return [
+        *command[:at],
+        command[at].removesuffix("0") + port if port else command[at],
+        *command[at + 1 :],
+    ]
+
+
+def _end_all(starting: list[tuple[Started, Process]]) -> None:
+    for _, process in starting:
+        with contextlib.suppress(OSError):
+            process.terminate()
 
 
 def _private(path: str, flags: int) -> int:
@@ -284,12 +333,13 @@ def is_alive(pid: int, since: int) -> bool:
     return began(pid) == since
 
 
-def _is_alive(server: Started) -> bool:
+def is_running(server: Started) -> bool:
+    """Is what started it there?"""
     return is_alive(server.launcher, server.since)
 
 
 def _signal(server: Started, how: signal.Signals) -> None:
-    if not _is_alive(server):
+    if not is_running(server):
         return
     if not server.start:
         os.kill(server.launcher, how)
