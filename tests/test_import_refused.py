@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from collections.abc import Sequence
@@ -57,6 +58,28 @@ def test_no_right_and_no_room(tmp_path: Path, tool: str) -> None:
     log.chmod(0)
     message = refused(tmp_path, tool, log, "-o", "run", as_=USER)
     assert f"{log}: Permission denied" in message
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_a_log_tells_its_tool(tmp_path: Path, tool: str) -> None:
+    name = "log.pfw" if tool == "dftracer" else "log"
+    (tmp_path / name).write_bytes(good(tool))
+    subprocess.run([paths.FATHOM, "import", name], cwd=tmp_path, check=True)
+    manifest = json.loads((tmp_path / f"{name}.fathom" / "run.json").read_text())
+    assert manifest["recorder"] == tool
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["nothing"], "no file or tool 'nothing'"),
+        (["page"], "it does not show whose log it is; write TOOL before it: darshan"),
+        (["strace"], "which file? fathom import strace FILE"),
+    ],
+)
+def test_what_tells_no_tool(tmp_path: Path, words: list[str], says: str) -> None:
+    (tmp_path / "page").write_text("no log\n")
+    assert says in refused(tmp_path, *words)
 
 
 def test_a_directory_that_is_named_by_a_dot_has_a_name(

@@ -10,7 +10,7 @@ own library: of an installation of darshan-util, or pip install 'fathom-io[darsh
 examples:
   strace -f -ttt -T -y -s 0 -o log ./program; fathom import strace log -o program
   fathom import strace log.* -o program && fathom show program
-  fathom import darshan user_app_id4711.darshan -o app && fathom show app --findings
+  fathom import user_app_id4711.darshan -o app && fathom show app --findings
   fathom import dftracer traces/ -o app && fathom show app
   fathom import recorder recorder-20240131/120000.00-node1-me-app-4711 -o app
 """
@@ -21,9 +21,10 @@ import argparse
 import os
 from pathlib import Path
 
-from fathom.errors import UsageError, printable
+from fathom.errors import UsageError, printable, why
 from fathom.run.directory import to_make
 from fathom.run.importing import reading
+from fathom.run.logs import tool_of
 from fathom.run.manifest import TOOLS
 
 # Tools of which one log is a whole run.
@@ -35,13 +36,11 @@ WHOLE = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Which tool's, the files, and the run's name."""
+    parser.usage = "fathom import [-h] [-o NAME] [TOOL] FILE [FILE ...]"
     parser.add_argument(
-        "tool",
-        choices=tuple(TOOLS),
-        metavar="TOOL",
-        help=", ".join(TOOLS),
-    )
-    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="what it wrote")
+        "files", nargs="+", type=Path, metavar="FILE",
+        help=f"what it wrote; where FILE does not tell the tool, one of {', '.join(TOOLS)} before it",
+    )  # fmt: skip
     parser.add_argument(
         "-o", "--output", type=Path, metavar="NAME", help="run directory NAME (default: of FILE)"
     )
@@ -49,16 +48,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Imports, and says where the run is."""
-    into = to_make(arguments.output or arguments.files[0].absolute().name)
+    tool, files = _named(arguments.files)
+    into = to_make(arguments.output or files[0].absolute().name)
     if os.path.lexists(into):
         raise UsageError(f"import: {printable(into)} exists; name another with -o, or remove it")
-    for place, file in enumerate(arguments.files):
+    for place, file in enumerate(files):
         if not file.exists():
             raise UsageError(f"import: {printable(file)}: there is no such file")
-        if file in arguments.files[:place]:
+        if file in files[:place]:
             raise UsageError(f"import: {printable(file)} is named twice; name each file once")
-    if arguments.tool in WHOLE and len(arguments.files) != 1:
-        raise UsageError(f"import: {WHOLE[arguments.tool]}; name one")
-    reading(arguments.tool, arguments.files, into)
+    if tool in WHOLE and len(files) != 1:
+        raise UsageError(f"import: {WHOLE[tool]}; name one")
+    reading(tool, files, into)
     print(into)
     return 0
+
+
+def _named(words: list[Path]) -> tuple[str, list[Path]]:
+    """The tool, which the first word says, or the first file's look, and the files."""
+    first, there_are = str(words[0]), ", ".join(TOOLS)
+    if first in TOOLS and len(words) > 1:
+        return first, words[1:]
+    try:
+        tool = tool_of(words[0])
+    except OSError as error:
+        raise UsageError(f"import: {printable(first)}: {why(error)}") from error
+    if tool:
+        return tool, words
+    if first in TOOLS:
+        raise UsageError(f"import: which file? fathom import {first} FILE")
+    if os.path.lexists(first):
+        raise UsageError(
+            f"import: {printable(first)}: it does not show whose log it is; write TOOL before it: {there_are}"
+        )
+    raise UsageError(f"import: no file or tool {printable(first)!r}; tools are {there_are}")
