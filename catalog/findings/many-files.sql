@@ -3,8 +3,9 @@
 -- limit:  a process handles 16 files or more whose names differ by numbers; fewer are usual
 -- says:   {path}: {files:count} files, {calls_made:count} opens, closes, stats, removals and the like by {who}; {names:seconds} of the slowest[,
 --   and {apart:seconds} for {accesses:count} accesses that are small because the files are]
--- lost:   that time of the slowest process, less its longest call and one file's share of the rest. And its small accesses, those of each
---   file joined (small_accesses()), less the same bytes in large pieces of one file
+-- lost:   that time of the slowest process, less its longest call and one file's share of the rest. Of a file that it opens again and again
+--   one open's share: the rest is open-close-churn's. And its small accesses, those of each file joined (small_accesses()), less the same
+--   bytes in large pieces of one file
 -- sure:   0.7
 -- fix:    one file for many records (a container[hdf5: , a dataset][netcdf|pnetcdf: , a variable]), opened once. Look names up once, not before each use
 -- needs:  counters
@@ -14,7 +15,7 @@
 with alike as (
 	select
 		p.directory, p.place as path, c.process, list(distinct hash(p.path)) filter (c.calls > c.errors) as names, len(names) as files,
-		list_distinct(list(p.file)) as numbers,
+		list_distinct(list(p.file)) as numbers, greatest(sum(c.calls - c.errors) filter (c.kind = 'open') / files, 1) as times,
 		sum(c.calls) as n, sum(c.time) / 1e9 as seconds, max(c.longest) / 1e9 as longest
 	from counters as c join places() as p using (file)
 	where c.layer in ('posix', 'stdio') and c.kind in ('open', 'close', 'meta')
@@ -38,7 +39,7 @@ process as (
 	select
 		a.directory, a.process, list(a.path) as paths, flatten(list(a.numbers)) as numbers, flatten(list(a.names)) as names, sum(a.n) as n,
 		sum(a.seconds) as seconds, sum(s.lost) as apart, sum(s.n) as accesses,
-		sum((a.seconds - a.longest) * (1 - 1 / a.files) + coalesce(s.lost, 0)) as lost
+		sum((a.seconds - a.longest) / coalesce(a.times, 1) * (1 - 1 / a.files) + coalesce(s.lost, 0)) as lost
 	from alike as a left join small as s using (path, process)
 	group by a.directory, a.process
 ),

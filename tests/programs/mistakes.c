@@ -72,6 +72,22 @@ static void reopen(const char *path)
 	}
 }
 
+/* 20 files, each opened and asked for its size for each of its 100 pieces. */
+static void reopen_each(const char *path)
+{
+	char name[512];
+	struct stat there;
+
+	for (int i = 0; i < 2000; i++) {
+		snprintf(name, sizeof(name), "%s.%d", path, i % 20);
+		int fd = open(name, O_WRONLY | O_CREAT | O_APPEND, 0600);
+
+		MUST(fd >= 0 && stat(name, &there) == 0);
+		append(fd, 16 * KIB, 16 * KIB);
+		MUST(close(fd) == 0);
+	}
+}
+
 static void open_once(const char *path)
 {
 	int fd = make(path);
@@ -285,6 +301,7 @@ static const struct work works[] = {
 	{"only-small-direct", only_small_direct},
 	{"reopen", reopen},
 	{"open-once", open_once},
+	{"reopen-each", reopen_each},
 	{"sync-by-open", sync_by_open},
 	{"sync-at-end", sync_at_end},
 	{"sync-each", sync_each},
