@@ -232,6 +232,33 @@ static void behind_header(const char *path, int header)
 	MUST(close(fd) == 0);
 }
 
+/* 4 MiB in blocks, taken apart in memory into numbers of 16 bytes; before each the position is asked for, or not. */
+static void take_apart(const char *path, bool asks)
+{
+	int fd = make(path);
+	volatile unsigned sum = 0;
+	ssize_t n;
+
+	append(fd, 4l * MIB, MIB);
+	MUST(lseek(fd, 0, SEEK_SET) == 0);
+	while ((n = read(fd, data, 64 * KIB)) > 0)
+		for (ssize_t at = 0; at < n; at += 16) {
+			MUST(!asks || lseek(fd, 0, SEEK_CUR) > 0);
+			sum += (unsigned char)data[at];
+		}
+	MUST(close(fd) == 0);
+}
+
+static void ask_position(const char *path)
+{
+	take_apart(path, true);
+}
+
+static void know_position(const char *path)
+{
+	take_apart(path, false);
+}
+
 static void cut(const char *path)
 {
 	behind_header(path, 100);
@@ -313,6 +340,8 @@ static const struct work works[] = {
 	{"checked", checked},
 	{"shuffled", shuffled},
 	{"in-order", in_order},
+	{"ask-position", ask_position},
+	{"know-position", know_position},
 	{"cut", cut},
 	{"whole", whole},
 	{"many-files", many_files},
