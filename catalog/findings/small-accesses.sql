@@ -43,7 +43,7 @@ select
 	if(
 		what = 'write' and sum(bytes) / sum(thread.n) < 4096,
 		'[cpp:  (std::endl and flush() empty that of the stream, a plain line feed does not)][fortran:  (flush() empties that of the unit)]'
-			|| '[python:  (flush=True, buffering=0 or 1, and -u empty that of the file)]',
+			|| '[python:  (flush=True, buffering=0 or 1, and -u empty that of the file)][java:  (BufferedOutputStream)]',
 		''
 	) as flushed,
 	any_value(d.n) as direct,

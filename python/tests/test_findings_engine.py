@@ -366,6 +366,33 @@ def test_advice_is_in_the_program_s_language(
 
 
 @pytest.mark.parametrize(
+    ("exes", "module", "is_"),
+    [
+        (["/usr/bin/python3.11"], "/usr/bin/python3.11", "python"),
+        (["/usr/bin/bash", "/usr/bin/python3"], "/usr/bin/python3", "python"),
+        (["/usr/lib/jvm/java-17/bin/java"], "/usr/lib/jvm/java-17/lib/server/libjvm.so", "java"),
+        (["/usr/bin/node"], "/usr/bin/node", "other"),
+        (["/usr/lib/R/bin/exec/R"], "/usr/lib/R/lib/libR.so", "other"),
+        (["/usr/bin/octave-cli-7.3.0"], "/usr/lib/libstdc++.so.6", "other"),
+        (["/usr/bin/bash", "/home/me/sim"], "/lib/libstdc++.so.6", "cpp"),
+        (["/home/me/sim"], "/home/me/sim", "c"),
+        (["/home/me/java_reader"], "/home/me/java_reader", "c"),
+        ([None], "sim", "c"),
+    ],
+)
+def test_the_language_of_a_program(
+    tmp_path: Path, exes: list[str | None], module: str, is_: str
+) -> None:
+    run = write_run(
+        tmp_path / "spoken.fathom",
+        runs=[{"name": "spoken", "duration": SECOND}],
+        processes=[{"process": i, "exe": exe} for i, exe in enumerate(exes)],
+        sites=[{"site": 0, "module": module, "users_module": module, "function": "main"}],
+    )
+    assert fathom.open(run).sql("select language() as l").to_pylist() == [{"l": is_}]
+
+
+@pytest.mark.parametrize(
     ("used", "says"),
     [
         ({"posix"}, "call "),

@@ -8,7 +8,7 @@ from functools import cache
 
 from .layers import catalog_data
 
-LANGUAGES = ("c", "cpp", "python", "fortran")  # as language() of analysis/sql says
+LANGUAGES = ("c", "cpp", "python", "fortran", "java", "other")  # as language() of analysis/sql says
 
 
 @cache

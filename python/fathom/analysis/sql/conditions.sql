@@ -152,12 +152,28 @@ if(bin = 16, null, pow(4, bin))::bigint;
 create or replace macro part_width(bins) as table
 select greatest(1, ceil(duration / bins))::bigint as width from runs;
 
--- The language of the program, or of part of it: `python`, `fortran` or `cpp` (by its call sites' sources and functions), or `c`.
+-- Does the program read what it does from a script, or is it a machine of bytes? Its own sources say nothing of the user's language.
+create or replace macro is_interpreter(exe) as
+coalesce(
+	regexp_matches(
+		exe, '(^|/)(java|node|perl|ruby|R|Rscript|octave|julia|php|lua|tclsh|MATLAB|(ba|da|z|k)?sh|make|env)[-.0-9a-z]*$'
+	),
+	false
+);
+
+-- The language of the program, or of part of it: `python`, `java`, `fortran` or `cpp` (by its call sites' sources, functions and libraries), `c`;
+-- `other`: that of another interpreter.
 create or replace macro language() as
 case
 	when (select coalesce(bool_or(regexp_matches(exe, 'python[0-9.]*$')), false) from processes) then 'python'
+	when (select coalesce(bool_and(is_interpreter(exe)), false) from processes)
+		then if((select coalesce(bool_or(regexp_matches(exe, '(^|/)java$')), false) from processes), 'java', 'other')
 	when exists (from sites where regexp_matches(source, '\.(f|for|ftn|f[0-9][0-9])$', 'i')) then 'fortran'
-	when exists (from sites where regexp_matches(source, '\.(cc|cpp|cxx|c\+\+|C)$') or function like '%::%') then 'cpp'
+	when exists (
+		from sites
+		where regexp_matches(source, '\.(cc|cpp|cxx|c\+\+|C)$') or function like '%::%'
+			or users_module is not null and regexp_matches(module, '(^|/)lib(std)?c\+\+[^/]*$')
+	) then 'cpp'
 	else 'c'
 end;
 
