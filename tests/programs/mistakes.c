@@ -184,6 +184,24 @@ static void unopened(const char *path)
 	MUST(close(wrong) < 0);
 }
 
+/* What the kernel does not copy to the end of a file (O_APPEND) is read and written. */
+static void refused(const char *path)
+{
+	char name[512];
+	int from = make(path), to;
+
+	snprintf(name, sizeof(name), "%s.log", path);
+	MUST((to = open(name, O_WRONLY | O_CREAT | O_APPEND, 0600)) >= 0);
+	append(from, 64 * KIB, 64 * KIB);
+	for (int i = 0; i < 100; i++) {
+		MUST(lseek(from, 0, SEEK_SET) == 0);
+		MUST(copy_file_range(from, NULL, to, NULL, 64 * KIB, 0) < 0 && errno == EBADF);
+		MUST(read(from, data, 64 * KIB) == 64 * KIB);
+		append(to, 64 * KIB, 64 * KIB);
+	}
+	MUST(close(from) == 0 && close(to) == 0);
+}
+
 static void checked(const char *path)
 {
 	int fd = make(path);
@@ -338,6 +356,7 @@ static const struct work works[] = {
 	{"unchecked", unchecked},
 	{"unopened", unopened},
 	{"checked", checked},
+	{"refused", refused},
 	{"shuffled", shuffled},
 	{"in-order", in_order},
 	{"ask-position", ask_position},
