@@ -6,6 +6,7 @@
  *	reopen    each | once    the file is opened for each step, or for all
  *	views     each | once    the view is set for each step, or once
  *	pieces    small | large  a part is written in pieces of 1 KiB, or of 512 KiB
+ *	parts     all | own      behind a header of rank 0, parts are written by calls of all ranks, or by each rank's own
  *
  * Each rank has a part of the file of its own. */
 #include <stdbool.h>
@@ -124,6 +125,22 @@ static void views(void)
 	MPI_MUST(MPI_File_close(&file));
 }
 
+static void parts(void)
+{
+	MPI_File file = opened();
+
+	for (int n = 0; n < PIECES && job.rank == 0; n++)
+		MPI_MUST(MPI_File_write_at(file, n * PIECE, data, n % 2 ? STEP : PIECE, MPI_BYTE,
+					   MPI_STATUS_IGNORE));
+	for (int n = 1; n <= PIECES; n++) {
+		const MPI_Offset at = (n + own_part(PIECES)) * sizeof(data);
+
+		MPI_MUST((job.wrong ? MPI_File_write_at_all : MPI_File_write_at)(
+			file, at, data, PIECE, MPI_BYTE, MPI_STATUS_IGNORE));
+	}
+	MPI_MUST(MPI_File_close(&file));
+}
+
 static bool run(const char *what)
 {
 	if (!strcmp(what, "sieve"))
@@ -138,6 +155,8 @@ static bool run(const char *what)
 		pieces(job.wrong ? 1 << 10 : 512 << 10);
 	else if (!strcmp(what, "views"))
 		views();
+	else if (!strcmp(what, "parts"))
+		parts();
 	else
 		return false;
 	return true;
@@ -154,7 +173,8 @@ int main(int argc, char **argv)
 	MPI_Info_create(&job.info);
 	job.path = argv[3];
 	job.wrong = !strcmp(argv[2], "on") || !strcmp(argv[2], "lost") ||
-		    !strcmp(argv[2], "each") || !strcmp(argv[2], "small");
+		    !strcmp(argv[2], "each") || !strcmp(argv[2], "small") ||
+		    !strcmp(argv[2], "all");
 	if (!run(argv[1])) {
 		fprintf(stderr, "%s: there is no such mistake\n", argv[1]);
 		MPI_Abort(MPI_COMM_WORLD, 2);

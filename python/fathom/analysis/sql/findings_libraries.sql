@@ -32,13 +32,15 @@ below as (
 		coalesce(sum(b.bytes) filter (b.kind = d.kind), 0)::hugeint as moved,
 		count(*) filter (b.kind = 'read' and d.kind = 'write') as other,
 		coalesce(sum(b.bytes) filter (b.kind = 'read' and d.kind = 'write'), 0)::hugeint as other_moved,
-		coalesce(sum(b.duration) filter (b.kind in ('read', 'write')), 0)::hugeint as io,
+		coalesce(sum(b.duration) filter (b.kind in ('read', 'write')), 0)::hugeint
+			-- Asynchronous ones take from the first post to the last completion.
+			+ coalesce(max(b.start) filter (b.layer = 'aio' and b.kind in ('read', 'write')) - min(b.start) filter (b.kind = 'post'), 0) as io,
 		count(*) filter (b.op = 'fcntl') as locks,
 		coalesce(sum(b.duration) filter (b.op = 'fcntl'), 0)::hugeint as locking,
 		min(b.file_offset) filter (b.kind in ('read', 'write')) as lowest,
 		max(b.file_offset + b.bytes) filter (b.kind in ('read', 'write')) as highest
 	from calls as b join data as d on b.parent = d.id
-	where b.layer = 'posix' and (b.kind in ('read', 'write') and b.file is not distinct from d.file or b.op = 'fcntl')
+	where b.layer in ('posix', 'aio') and (b.kind in ('read', 'write', 'post') and b.file is not distinct from d.file or b.op = 'fcntl')
 	group by b.parent
 )
 select
