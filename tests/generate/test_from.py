@@ -136,6 +136,19 @@ def test_a_run_of_hdf5_becomes_code_of_hdf5(tmp_path: Path) -> None:
         assert "library: hdf5;" in hints.read_text()
 
 
+def test_arrays_without_names_are_numbered(tmp_path: Path) -> None:
+    """Where one begins is no part of its name: it may be before the file's first byte."""
+    needs.require(needs.of_mpi("mpich"))
+    program, run = paths.PROGRAMS / "programs" / "mpi_views_mpich", tmp_path / "views.fathom"
+    launch = [*generated.LAUNCH["mpich"], "-n", "4"]
+    done = generated.command(paths.FATHOM, "run", "-o", run, *launch, program, tmp_path / "f")
+    assert done.returncode == 0, done.stderr
+    done = generated.fathom("--from", run, "--type", "int8", "-o", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "out" / "f.iog").read_text()
+    assert set(re.findall(r"\bdata_?\w+", text)) == {"data1", "data2", "data3"}
+
+
 def test_wrong_use_is_said(tmp_path: Path) -> None:
     run = traced(tmp_path)
     for words, says in (
