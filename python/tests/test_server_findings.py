@@ -78,6 +78,7 @@ def test_why_a_server_is_slow(tmp_path: Path, why: str) -> None:
 PLACES = {
     "directories of a local disk": (["ext4 /"] * 4, ""),
     "local disks": (["ext4 /d0", "ext4 /d1", "xfs /d2", "xfs /d2"], ""),
+    "local disks of one type": (["ext4 /d0", "ext4 /d1", "ext4 /d2", "ext4 /d2"], ""),
     "one file system of a network": (["nfs4 /d"] * 4, ""),
     "file systems of other types": (["nfs4 /d0", "nfs4 /d0", "gpfs /d1", "gpfs /d1"], ""),
     "one that is not known": ([""] * 4, ""),
