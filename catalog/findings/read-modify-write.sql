@@ -21,14 +21,27 @@ with forced as (
 together as (
 	select distinct collective from transfers() where kind = 'write' and other > 0 and collective not in (from forced)
 ),
+-- Collective writes in which each rank wrote its own, which is apart from the others': sieved like independent ones.
+each as (
+	select *, max(first + span) over (partition by collective order by rank rows between unbounded preceding and 1 preceding) as before
+	from transfers()
+	where kind = 'write' and size > 0 and collective in (from together)
+),
+apart as (
+	select collective
+	from each
+	group by collective
+	having bool_and(coalesce(first >= coalesce(before, first) and lowest >= first and highest <= first + span, false))
+),
 rank as (
 	select
-		file, collective is not null as together, process, count(*) as n, sum(size)::hugeint as asked, sum(other)::hugeint as reads,
+		file, collective is not null as together, collective is null or collective in (from apart) as sieved, process,
+		count(*) as n, sum(size)::hugeint as asked, sum(other)::hugeint as reads,
 		sum(other_moved)::hugeint as read, sum(moved)::hugeint as written, sum(io) / 1e9 as io, sum(locking) / 1e9 as locking,
 		if(count(pieces) = count(*), sum(pieces), count(*)) as pieces, count(pieces) = count(*) as known, max_by(id, io + locking, 2) as calls
 	from transfers()
 	where kind = 'write' and if(collective is null, other > 0, collective in (from together))
-	group by file, together, process
+	group by file, together, sieved, process
 ),
 cost as (
 	select
@@ -60,10 +73,11 @@ counted as (
 	group by file
 ),
 every as (
-	select file, together, process, n, asked, reads, read, written, io, locking, calls, known, lost from cost
+	select file, together, sieved, process, n, asked, reads, read, written, io, locking, calls, known, lost from cost
 	union all
 	select
-		b.file, true, b.process, if(row_number() over of_file = 1, w.n, 0), if(row_number() over of_file = 1, w.asked, 0), b.reads, b.read, b.written, b.io,
+		b.file, true, false, b.process, if(row_number() over of_file = 1, w.n, 0), if(row_number() over of_file = 1, w.asked, 0),
+		b.reads, b.read, b.written, b.io,
 		b.locking, null, false, b.io - b.writing * least(1, w.asked / nullif(t.written, 0)) + b.locking
 	from below as b join collective_write as w using (file) join counted as t using (file)
 	where 2 * t.reads >= t.writes and b.reads > 0
@@ -81,14 +95,14 @@ select
 	nullif(max(c.locking), 0) as locking,
 	if(
 		c.together, 'leave no holes: write whole stretches, and more in one call[pnetcdf: : iput of each variable, one wait_all][hdf5 1.14: : H5Dwrite_multi]',
-		'fill the holes by a collective write of all ranks, or write whole stretches; where pieces are large, no data sieving of writes'
-	) as todo,
-	if(c.together, null, 'disable') as sieving,
-	if(c.together, null, '0') as is_sieved,
+		'fill the holes by a collective write of all ranks, or write whole stretches'
+	) || if(c.sieved, '; where pieces are large, no data sieving of writes', '') as todo,
+	if(c.sieved, 'disable', null) as sieving,
+	if(c.sieved, '0', null) as is_sieved,
 	if(bool_and(c.known), 0.8, 0.6) as sure,
 	flatten(max_by(c.calls, c.lost, 4)) as calls,
 	list(distinct c.file) as cell_files,
 	max(c.lost) as lost
 from every as c join places() as p using (file)
-group by p.place, c.together
+group by p.place, c.together, c.sieved
 having max(c.lost) > 0

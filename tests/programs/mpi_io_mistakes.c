@@ -2,6 +2,7 @@
  *
  *	sieve     on | off       few pieces far apart, read through large buffers or piece by piece
  *	rewrite   on | off       the same written: whole stretches are read, changed and written, or pieces written
+ *	together  on | off       by collective calls, in which each rank writes its own
  *	hints     lost | held    a hint that is misspelt, or one that is known
  *	reopen    each | once    the file is opened for each step, or for all
  *	views     each | once    the view is set for each step, or once
@@ -52,18 +53,21 @@ static void pieces_view(MPI_File file)
 	MPI_Type_free(&type);
 }
 
-static void sieve(bool writing)
+typedef int writer(MPI_File file, const void *data, int count, MPI_Datatype type,
+		   MPI_Status *status);
+
+static void sieve(writer *write_it)
 {
 	char reads[] = "romio_ds_read", writes[] = "romio_ds_write";
 	char enable[] = "enable", disable[] = "disable";
 	MPI_File file;
 
-	MPI_MUST(MPI_Info_set(job.info, writing ? writes : reads, job.wrong ? enable : disable));
+	MPI_MUST(MPI_Info_set(job.info, write_it ? writes : reads, job.wrong ? enable : disable));
 	file = opened();
 	MPI_MUST(MPI_File_set_size(file, 4ll * PIECES * STRIDE));
 	pieces_view(file);
-	MPI_MUST(writing ? MPI_File_write(file, data, sizeof(data), MPI_BYTE, MPI_STATUS_IGNORE)
-			 : MPI_File_read(file, data, sizeof(data), MPI_BYTE, MPI_STATUS_IGNORE));
+	MPI_MUST(write_it ? write_it(file, data, sizeof(data), MPI_BYTE, MPI_STATUS_IGNORE)
+			  : MPI_File_read(file, data, sizeof(data), MPI_BYTE, MPI_STATUS_IGNORE));
 	MPI_MUST(MPI_File_close(&file));
 }
 
@@ -144,9 +148,11 @@ static void parts(void)
 static bool run(const char *what)
 {
 	if (!strcmp(what, "sieve"))
-		sieve(false);
+		sieve(NULL);
 	else if (!strcmp(what, "rewrite"))
-		sieve(true);
+		sieve(MPI_File_write);
+	else if (!strcmp(what, "together"))
+		sieve(MPI_File_write_all);
 	else if (!strcmp(what, "hints"))
 		hints();
 	else if (!strcmp(what, "reopen"))
