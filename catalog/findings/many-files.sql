@@ -12,7 +12,11 @@
 -- causes: names, requests
 -- when:   (select count(*) from files) >= 16
 -- seen:   Chang, Jin, Bauer 2016 (ATHENA-C); Carns et al. 2011 (Darshan)
-with alike as (
+with folder as (
+	-- Of a name that is not opened nothing else says what it is.
+	select file from counters where op in ('mkdir', 'mkdirat', 'rmdir', 'chdir') and calls > errors and file is not null
+),
+alike as (
 	select
 		p.directory, p.place as path, c.process, list(distinct hash(p.path)) filter (c.calls > c.errors) as names, len(names) as files,
 		list_distinct(list(p.file)) as numbers, greatest(sum(c.calls - c.errors) filter (c.kind = 'open') / files, 1) as times,
@@ -20,6 +24,7 @@ with alike as (
 	from counters as c join places() as p using (file)
 	where c.layer in ('posix', 'stdio') and c.kind in ('open', 'close', 'meta')
 		and c.op not in ('fcntl', 'flock', 'lockf', 'ioctl', 'ftruncate', 'fallocate', 'posix_fallocate', 'posix_fadvise', 'readahead', 'dup', 'dup2', 'dup3')
+		and p.file not in (from folder)
 	group by p.directory, p.place, c.process
 	having files >= 16
 ),

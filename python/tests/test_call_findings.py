@@ -95,19 +95,21 @@ def test_groups_of_names_in_one_directory_are_one_finding(tmp_path: Path) -> Non
 
 
 def test_files_of_several_processes_are_counted_once_each(tmp_path: Path) -> None:
-    """Two ranks with 500 files each, of which 20 they share; a directory that both list is no file."""
+    """Two ranks with 500 files each, of which 20 they share; directories that both list or make are no files."""
     opened = {"layer": "posix", "op": "open", "kind": "open", "calls": 1, "time": 10**6}
-    of_rank = {0: range(500), 1: range(480, 980)}
+    of_rank, made = {0: range(500), 1: range(480, 980)}, range(981, 1001)
     run = write_run(
         tmp_path / "r",
-        runs=[{"duration": 10**9, "counted": 1002, "ranks": 2}],
+        runs=[{"duration": 10**9, "counted": 1042, "ranks": 2}],
         processes=[{"process": rank, "rank": rank} for rank in of_rank],
         files=[{"file": n, "path": f"/d/x{n}", "kind": "regular"} for n in range(980)]
-        + [{"file": 980, "path": "/d/x980", "kind": "directory"}],
+        + [{"file": 980, "path": "/d/x980", "kind": "directory"}]
+        + [{"file": n, "path": f"/d/y{n}", "kind": "unknown"} for n in made],
         counters=[
-            opened | {"file": n, "process": rank, "longest": 10**6}
+            opened | op | {"file": n, "process": rank, "longest": 10**6}
             for rank, numbers in of_rank.items()
-            for n in (*numbers, 980)
+            for op, some in (({}, (*numbers, 980)), ({"op": "mkdir", "kind": "meta"}, made))
+            for n in some
         ],
     )
     found = findings.find(
