@@ -22,6 +22,7 @@ from fathom.cache.files import CacheFolder
 from fathom.errors import DamagedRun
 from fathom.run import database, manifest, onefile, scratch
 from fathom.run.store import open_run
+from fathom.run.strange import strange
 from schema import table
 
 READERS = (("show",), ("show", "--findings"), ("landscape",), ("diff", "{run}"), ("patterns",))
@@ -246,6 +247,8 @@ def test_a_table_that_is_damaged_while_it_is_open(
 
 
 def test_a_file_that_is_not_there(run_directory: Path, asked: Callable[..., str]) -> None:
+    """Readers go without its name; of one that cannot, this is why."""
+    assert strange(run_directory) is None
     (file,) = (run_directory / "tables" / "calls").glob("*.parquet")
     rows = pq.read_table(file)
     at = rows.column_names.index("file")
@@ -253,6 +256,7 @@ def test_a_file_that_is_not_there(run_directory: Path, asked: Callable[..., str]
     pq.write_table(rows.set_column(at, "file", far), file)
     for reader in (*READERS, ("view", "--prepare"), ("report", "-o", "{run}.html")):
         asked(reader, run_directory)
+    assert "file 4000000000 is none of table files" in str(strange(run_directory))
 
 
 @pytest.fixture
