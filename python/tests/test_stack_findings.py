@@ -333,6 +333,36 @@ def test_raw_data_and_metadata_of_hdf5_are_told_apart(tmp_path: Path) -> None:
     }
 
 
+def test_raw_data_in_large_pieces_are_not_priced_as_smaller_ones(tmp_path: Path) -> None:
+    """100 accesses of metadata, a ms each, of which ten are usual, beside raw data in pieces of 16 MiB."""
+    pieces = [(3, 16 << 20)] * 4 + [(1, 100)] * 100
+    calls: list[dict[str, Any]] = [
+        {"id": 10, "layer": "hdf5", "op": "H5Fopen", "kind": "open", "file": 0, "start": 0, "duration": MS},
+        {"id": 11, "layer": "hdf5", "op": "H5Dwrite", "kind": "write", "file": 0, "start": MS, "duration": 999 * MS},
+    ]  # fmt: skip
+    for n, (_, size) in enumerate(pieces):
+        one = {"file": 0, "start": 2 * MS + n, "duration": MS + size, "bytes": size, "size": size}
+        driver = {"layer": "hdf5", "op": "H5FD_write", "kind": "meta", "parent": 11, "own": 11}
+        system = {"layer": "posix", "op": "pwrite", "kind": "write", "parent": 1000 + n, "own": 11}
+        calls.append(one | driver | {"id": 1000 + n, "depth": 1})
+        calls.append(one | system | {"id": 2000 + n, "depth": 2, "file_offset": n << 24})
+    calls = [{"process": 0, "stream": 0, "state": "done", **call} for call in calls]
+    run = write_run(
+        tmp_path / "some.fathom",
+        runs=[{"name": "some", "duration": 1000 * MS, "events": len(calls), "nodes": 1}],
+        processes=[{"process": 0}],
+        files=[{"file": 0, "path": "/data/f", "kind": "regular"}],
+        args=[
+            {"call": 1000 + n, "name": "mem_type", "value": type_}
+            for n, (type_, _) in enumerate(pieces)
+        ],
+        calls=calls,
+        counters=counters_of(calls),
+    )
+    (row,) = ask(findings.Questions(fathom.open(run)), "metadata-time")
+    assert row["lost"] == pytest.approx(0.09 - 0.001, abs=0.002)
+
+
 @pytest.mark.parametrize(("io", "is_said"), [(2, True), (5, False)])
 def test_ranks_that_write_their_own_need_no_collective_calls(
     tmp_path: Path, io: int, is_said: bool
