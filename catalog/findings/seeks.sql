@@ -1,12 +1,12 @@
 -- title:  Seeks that need not be
 -- layer:  posix
--- limit:  100 seeks or more of a process in files that are alike, and ten for each time that one is opened: what opens a file may ask a few
---   times how long it is. By the program itself, not by a library below it
+-- limit:  100 seeks or more of a process in files that are alike, by the program itself, not by a library below it. And ten for each open:
+--   what opens a file may ask a few times how long it is
 -- says:   {path}: {seeks:count} seeks by {who} for {n:count} reads and writes; {seconds:seconds} in seeks of the slowest
 -- lost:   seeks of the slowest process, but for its longest
 -- sure:   0.8
 -- fix:    a program knows where it is: count what was read and written[c|cpp: . pread and pwrite take the offset with them][cpp: . tellg, tellp, seekg and
---   seekp of a stream ask the system each time: read a whole line or block, and take it apart in memory][python: ; in Python os.pread, or numpy.memmap]
+--   seekp ask the system: take blocks apart in memory][python: ; in Python os.pread, or numpy.memmap]
 -- needs:  counters
 -- causes: requests
 -- when:   (select sum(calls) from counters where kind = 'seek' and time > 0) >= 100
