@@ -72,9 +72,9 @@ def test_a_log_tells_its_tool(tmp_path: Path, tool: str) -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["nothing"], "no file or tool 'nothing'"),
+        (["nothing"], "nothing: there is no such file"),
         (["page"], "it does not show whose log it is; write TOOL before it: darshan"),
-        (["strace"], "which file? fathom import strace FILE"),
+        (["strace"], "FILE is missing"),
     ],
 )
 def test_what_tells_no_tool(tmp_path: Path, words: list[str], says: str) -> None:

@@ -21,7 +21,7 @@ import argparse
 import os
 from pathlib import Path
 
-from fathom.errors import UsageError, printable, why
+from fathom.errors import UsageError, printable, unknown, why
 from fathom.run.directory import to_make
 from fathom.run.importing import reading
 from fathom.run.logs import tool_of
@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _named(words: list[Path]) -> tuple[str, list[Path]]:
     """The tool, which the first word says, or the first file's look, and the files."""
-    first, there_are = str(words[0]), ", ".join(TOOLS)
+    first = str(words[0])
     if first in TOOLS and len(words) > 1:
         return first, words[1:]
     try:
@@ -76,9 +76,11 @@ def _named(words: list[Path]) -> tuple[str, list[Path]]:
     if tool:
         return tool, words
     if first in TOOLS:
-        raise UsageError(f"import: which file? fathom import {first} FILE")
+        raise UsageError("import: FILE is missing; fathom help import says what it takes")
     if os.path.lexists(first):
         raise UsageError(
-            f"import: {printable(first)}: it does not show whose log it is; write TOOL before it: {there_are}"
+            f"import: {printable(first)}: it does not show whose log it is; write TOOL before it: {', '.join(TOOLS)}"
         )
-    raise UsageError(f"import: no file or tool {printable(first)!r}; tools are {there_are}")
+    if len(words) > 1:
+        raise UsageError(unknown("import: no", first, TOOLS))
+    raise UsageError(f"import: {printable(first)}: there is no such file")
