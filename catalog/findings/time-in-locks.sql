@@ -4,8 +4,8 @@
 -- says:   {path}: {n:count} calls of {op} by {who}, {seconds:seconds} of the slowest{inside}
 -- lost:   all of it, of the slowest process; inside MPI-IO less what its pieces cost as requests of their own, without data sieving
 -- sure:   0.7
--- fix:    parts of the file of one writer each need no locks: let each rank write its own blocks[mpiio below: . In MPI-IO:
---   collective writes, or no data sieving of writes and no atomic mode]
+-- fix:    hold a lock for less time. Parts that one process alone writes need none[ranks: : let each rank write its own blocks][mpiio below: . In
+--   MPI-IO: collective writes, or no data sieving of writes and no atomic mode]
 -- knob:   [in {holder}: romio_ds_write=disable, MPI_File_set_atomicity(false)]
 -- ompio:  [in {holder}: --mca fs_ufs_lock_algorithm 1, where no two ranks write the same bytes; MPI_File_set_atomicity(false)]
 -- causes: locks, contention
