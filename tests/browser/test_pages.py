@@ -151,7 +151,7 @@ def states(look: Look) -> dict[str, str]:
         f"#v1/heat?run={run}&layer=nothing": "",
         f"#v1/sql?run={run}&q=select+nothing": "SQL:",
         "#v1/overview?run=gone": "is not open here",
-        f"#v9/overview?run={run}": "newer format",
+        f"#v9/overview?run={run}": "newer Fathom",
     }
 
 

@@ -3,7 +3,7 @@ import { useEffect } from "preact/hooks";
 import { copy } from "./parts/copy";
 import { Header } from "./parts/header";
 import { Help, openHelp } from "./parts/help";
-import { Failed, Loading, Newer } from "./parts/notice";
+import { Failed, Loading } from "./parts/notice";
 import { LiveRegion } from "./parts/say";
 import { Running } from "./parts/running";
 import { Selected } from "./parts/selected";
@@ -45,7 +45,9 @@ export function App(): JSX.Element {
 
 /** Why no screen can be shown; null when one can. */
 function obstacle(shown: Run | null, loaded: boolean): JSX.Element | null {
-	if (foreignAddress.value) return <Newer what="This address" />;
+	if (foreignAddress.value) {
+		return <div class="notice failed">The address is none that this page knows; a newer Fathom may have written it. Choose a screen above.</div>;
+	}
 	if (!SCREENS.some((one) => one.name === page.value.screen)) return <div class="notice failed">There is no screen “{page.value.screen}”; choose one above.</div>;
 	if (!loaded) return <Loading height={200} />;
 	if (SCREENS.find((one) => one.name === page.value.screen)?.alone) return null;

@@ -70,10 +70,6 @@ export function Empty({ note, what }: { note?: string | null; what: string }): J
 	);
 }
 
-export function Newer({ what }: { what: string }): JSX.Element {
-	return <div class="notice failed">{what} is of a newer format than this viewer reads: open it with the Fathom that wrote it.</div>;
-}
-
 /** An answer's value, or why it is not there. An older value stays, dimmed, while a newer one is on its way. */
 export function Shown<T>({ answer, height, children }: { answer: Answer<T>; height?: number; children: (value: T) => ComponentChildren }): JSX.Element {
 	if (answer.error) return <Failed error={answer.error} />;
