@@ -218,6 +218,11 @@ impl Run {
 		names.filter_map(|name| Some(name.as_str()?.to_owned())).collect()
 	}
 
+	/// The program that it was told to run.
+	pub fn program(&self) -> Option<String> {
+		Some(self.manifest()["command"][0].as_str()?.to_owned())
+	}
+
 	/// Another tool recorded it: of a file it knows the name only, which is the same file's on all nodes.
 	pub fn imported(&self) -> bool {
 		self.manifest().get("recorder").is_some()

@@ -18,6 +18,7 @@ const CATALOG: &str = include_str!("../../../catalog/runtime-files.toml");
 struct Catalog {
 	calls: Vec<String>,
 	launchers: Vec<String>,
+	shells: Vec<String>,
 	#[serde(rename = "unrecorded")]
 	_unrecorded: Vec<String>,
 	files: Vec<Rule>,
@@ -85,8 +86,17 @@ impl Catalog {
 	}
 
 	fn has_launcher(&self, exe: &str) -> bool {
-		any_fits(last_name(exe), &self.launchers)
+		any_fits(last_name(exe), &self.launchers) || self.has_shell(exe)
 	}
+
+	fn has_shell(&self, exe: &str) -> bool {
+		any_fits(last_name(exe), &self.shells)
+	}
+}
+
+/// Does the program run scripts?
+pub fn is_shell(program: &str) -> Result<bool, PackError> {
+	Ok(Catalog::read()?.has_shell(program))
 }
 
 /// Rules of a run.

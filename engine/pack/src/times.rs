@@ -9,6 +9,9 @@ use crate::merged::{Merged, ProcessRow};
 use crate::run::Run;
 use crate::sync::{Aligned, Passage, align};
 
+/// ns by which what a process did last may lie behind its script's end: clocks are read one after the other.
+const SLACK: i64 = 10_000_000;
+
 pub struct Times {
 	/// By clock.
 	pub lines: Vec<Line>,
@@ -17,6 +20,8 @@ pub struct Times {
 	pub aligned: Vec<Aligned>,
 	/// Time 0, ns since 1970.
 	pub started: i64,
+	/// How long the script ran that the processes are of, where it is one.
+	pub script: Option<i64>,
 }
 
 /// The passages of one collective call that ranks wait in for each other.
@@ -29,7 +34,13 @@ pub struct Member {
 	pub ended: u64,
 }
 
-pub fn times(run: &Run, merged: &Merged, sync_points: &[SyncPoint]) -> Times {
+/// `script`: from when to when the script ran that the processes are of, where it is one; ns since 1970.
+pub fn times(
+	run: &Run,
+	merged: &Merged,
+	sync_points: &[SyncPoint],
+	script: Option<(i64, i64)>,
+) -> Times {
 	let local: Vec<Line> =
 		(0..merged.clocks.len()).map(|clock| local_line(run, merged, clock)).collect();
 	let ticks = starts(merged);
@@ -58,7 +69,13 @@ pub fn times(run: &Run, merged: &Merged, sync_points: &[SyncPoint]) -> Times {
 		.zip(&aligned)
 		.map(|(line, alignment)| line.corrected(&alignment.correction))
 		.collect();
-	let zero = start(&lines);
+	let first = start(&lines);
+	// A clock that was set tells nothing.
+	let script = script.filter(|&(began, ended)| {
+		let last = base.saturating_add(span(merged, &lines));
+		began <= base.saturating_add(first) && last <= ended.saturating_add(SLACK)
+	});
+	let zero = script.map_or(first, |(began, _)| began.saturating_sub(base));
 	let lines = lines.iter().map(|line| line.corrected(&by(-zero))).collect();
 	let monotonic = aligned.iter().enumerate().map(|(clock, alignment)| {
 		let shift = realtime_offset(&samples(merged, clock)) - base;
@@ -67,7 +84,8 @@ pub fn times(run: &Run, merged: &Merged, sync_points: &[SyncPoint]) -> Times {
 	});
 	let recorded = run.recorded_span().filter(|_| merged.processes.is_empty());
 	let started = recorded.map_or(base.saturating_add(zero), |(start, _)| start);
-	Times { monotonic: monotonic.collect(), lines, aligned, started }
+	let script = script.map(|(began, ended)| ended - began);
+	Times { monotonic: monotonic.collect(), lines, aligned, started, script }
 }
 
 fn span(merged: &Merged, lines: &[Line]) -> i64 {

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use crate::collective_links;
 use crate::collectives::{CallNumbers, CollectiveRow, Collectives};
-use crate::ends::find_ends;
+use crate::ends::{find_ends, script};
 use crate::error::PackError;
 use crate::heat;
 use crate::index::Index;
@@ -70,7 +70,8 @@ impl Whole {
 	pub fn new(run: &Run, surveys: Vec<(Image, Survey)>) -> Result<Whole, PackError> {
 		let mut merged = merge(run, surveys, Index::read(&run.tables())?)?;
 		let collectives = Collectives::find(&merged);
-		let times = times(run, &merged, &collectives.sync_points(&merged));
+		let script = script(run, &merged)?;
+		let times = times(run, &merged, &collectives.sync_points(&merged), script);
 		let lasted = find_ends(run, &mut merged, &times)?;
 		let processes = facts(run, &merged, &times);
 		let (collective_rows, numbers) = collectives.rows(&merged, &times.lines);

@@ -8,7 +8,9 @@ from .layers import catalog_data
 def c_header() -> str:
     """runtime/core/launchers.h."""
     data = catalog_data("runtime-files.toml")
-    names = "\n".join(f'\t"{name}",' for name in (*data["launchers"], *data["unrecorded"]))
+    names = "\n".join(
+        f'\t"{name}",' for name in (*data["launchers"], *data["shells"], *data["unrecorded"])
+    )
     return f"""/* Made from catalog/runtime-files.toml by `make facts`. */
 #ifndef FATHOM_LAUNCHERS_H
 #define FATHOM_LAUNCHERS_H

@@ -1,17 +1,20 @@
 """The last part of a page: how many calls were recorded, what tracing cost, what is missing."""
 
+from pathlib import PurePath
 from signal import SIGKILL, SIGPIPE, SIGTERM, Signals
 
 from fathom.analysis import summary
 from fathom.analysis.landscape import are_files_known
 from fathom.analysis.part import FILES_UNTOLD, went_past
 from fathom.pages.part import Page
+from fathom.run.launchers import starts_others
 from fathom.run.manifest import TOOLS, ended, failure, imported_by
 from fathom.text import numbers
 from fathom.text.quoting import shell
 from fathom.text.tables import printable
 
 MOST_LINES = 20
+UNSEEN = 0.05  # of a run in which a script's shell alone ran
 #: Signals whose name does not say why they are sent.
 SENT_BY: dict[int, str] = {
     SIGPIPE: ": nothing read what it wrote any more",
@@ -115,7 +118,7 @@ def _around(page: Page) -> str:
     if not started or not ended_ or not page.runs["started"]:
         return ""
     seconds = (ended_ - started - page.runs["duration"]) / 1e9
-    if seconds < 0:  # some call's time is damaged, or a clock was set
+    if seconds <= 0:  # a script's are its own, some call's time is damaged, or a clock was set
         return ""
     return (
         f"; {numbers.seconds(seconds)} at most before the program and after it, with the launcher's"
@@ -146,6 +149,22 @@ def _cut(page: Page, signals: list[int]) -> int:
     return int(page.source.sql(sql, signals=signals)["n"][0].as_py()) if signals else 0
 
 
+def _unseen(page: Page) -> list[str]:
+    """What a script did itself, where it took a part of the run that is worth a line."""
+    command = page.manifest.get("command")
+    if not command or not starts_others(str(command[0])):
+        return []
+    (alone,) = page.source.sql("select unseen_time() / 1e9 as seconds").to_pylist()
+    seconds, run_seconds = alone["seconds"], page.runs["duration"] / 1e9
+    if not page.runs["processes"] or seconds < UNSEEN * run_seconds:
+        return []
+    name = printable(PurePath(str(command[0])).name)
+    return [
+        f"  for {numbers.seconds(seconds)} of {numbers.seconds(run_seconds)} no program ran that is recorded: "
+        f"{name} itself worked or waited, or what cannot be recorded (fathom doctor)"
+    ]
+
+
 def missing(page: Page, usual: bool = True) -> list[str]:
     """What is not in the tables, and why; the most frequent first. `usual`: also what ends as it should."""
     runs = page.runs
@@ -163,6 +182,7 @@ def missing(page: Page, usual: bool = True) -> list[str]:
         for count, what, how in counts
         if count
     ]
+    lines = [*_unseen(page), *lines]
     for row in page.rows("missing"):
         detail = f": {printable(row['detail'])}" if row["detail"] else ""
         # What an imported log lacks, and which calls were dropped, is one mark, whose value says how often.

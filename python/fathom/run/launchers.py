@@ -16,7 +16,8 @@ def _names() -> tuple[str, ...]:
         text = catalog_path("runtime-files.toml").read_text(encoding="utf-8")
     except (FathomError, OSError):
         return ()
-    return tuple(tomllib.loads(text)["launchers"])
+    known = tomllib.loads(text)
+    return (*known["launchers"], *known["shells"])
 
 
 def starts_others(program: str) -> bool:

@@ -185,6 +185,16 @@ coalesce(nullif(regexp_extract(exe, '[^/]*$'), ''), command[1], 'unknown')
 	' ' || regexp_extract(command[2], '[^/]*$'), ''
 );
 
+-- Time of the run (ns) in which none of its processes ran.
+create or replace macro unseen_time() as
+(select any_value(duration) from runs) - coalesce(
+	(
+		select sum(greatest(0, stop - greatest(start, coalesce(before, start))))
+		from (select start, stop, max(stop) over (order by start rows between unbounded preceding and 1 preceding) as before from processes)
+	),
+	0
+);
+
 -- One row for each process, in the order of the pictures: by rank, those without one last.
 create or replace macro lanes() as table
 select (row_number() over (order by rank nulls last, process) - 1)::integer as lane, process, rank, node, start, pid, exe
