@@ -225,7 +225,7 @@ def test_a_program_goes_on_with_servers_that_were_started_again(place: Path, kin
     failed = forward(place, "restart")
     assert failed.returncode == 3 and "server fwd0 did not start: " in failed.stderr
     (place / "y").rename(place / "x")
-    again = forward(place, "restart")
+    again = forward(place / "x", "restart", "--at", str(place / "fathom.forward"))
     assert again.returncode == 0, again.stderr
     assert again.stderr.count("started again") == 2
     assert [one["address"] for one in status(place)] == [one["address"] for one in before]

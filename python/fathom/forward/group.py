@@ -49,6 +49,7 @@ class Started:
     role: str
     munge: str  # FATHOM_FORWARD_MUNGE of its clients; empty: by token
     command: list[str]  # starts it once more, where it listened
+    cwd: str  # in which directory: the command's paths may be relative
 
 
 def _free_port(host: str) -> int:
@@ -156,10 +157,10 @@ class Group:
         command = [*before, str(paths.engine()), "forward", server.exported, *options]
         if record:
             command += ["--record", str(record.resolve())]
-        log = server.log or str(self.folder / f"{server.name}.log")
+        log = str(Path(server.log or self.folder / f"{server.name}.log").absolute())
         return Started(
             server.name, "", server.exported, server.host, log, 0, 0, 0, before, mount,
-            server.role, server.munge(), command,
+            server.role, server.munge(), command, os.getcwd(),
         )  # fmt: skip
 
     def _begin(self, server: Started) -> Process:
@@ -167,11 +168,11 @@ class Group:
             try:
                 return subprocess.Popen(
                     server.command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log,
-                    text=True, start_new_session=True, env=_environment(),
+                    text=True, start_new_session=True, env=_environment(), cwd=server.cwd,
                 )  # fmt: skip
             except OSError as error:
                 raise FathomError(
-                    f"server {server.name}: {server.command[0]}: {error.strerror}"
+                    f"server {server.name}: {error.filename}: {error.strerror}"
                 ) from error
 
     def _address(self, server: Server, sockets: Path, start: str) -> str:
