@@ -9,7 +9,7 @@ use crate::collectives::{Collectives, RankCall};
 use crate::columns::LinkColumns;
 use crate::marks::MarkRow;
 use crate::merged::Merged;
-use crate::noted_collectives::{Below, CollectiveCall};
+use crate::survey::{Below, CollectiveCall};
 use crate::view::{Moved, SPREAD};
 
 /// Links of a run, at most; and places compared for one collective call.

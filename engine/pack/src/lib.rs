@@ -59,6 +59,7 @@ mod sites;
 mod staging;
 mod summed;
 mod survey;
+mod survey_image;
 mod sync;
 mod tables;
 mod thin;

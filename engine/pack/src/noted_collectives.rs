@@ -3,70 +3,12 @@
 use std::ops::Range;
 
 use fathom_stream::{Link, UNKNOWN_OFFSET, link_kind};
-use serde::{Deserialize, Serialize};
 
 use crate::counters::Direction;
 use crate::define::Target;
 use crate::first_pass::Pass;
-use crate::survey::Survey;
+use crate::survey::{Below, CollectiveCall, Wait};
 use crate::walk::{Row, State};
-
-/// A call that all ranks of a group make together.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct CollectiveCall {
-	/// Index into [`Survey::streams`].
-	pub stream: u32,
-	pub seq: u64,
-	pub op: u32,
-	pub object: u32,
-	/// The object that has the group.
-	pub holder: u32,
-	pub ordinal: u64,
-	pub began: u64,
-	pub ended: u64,
-	pub bytes: Option<i64>,
-	pub size: Option<i64>,
-	pub failed: bool,
-	/// Its process ended in it.
-	pub open: bool,
-	pub offset: Option<i64>,
-	/// The offset that the program gave is its view's first byte.
-	pub at_start: bool,
-	/// The image's own number of the view in force; 0: every byte.
-	pub selection: u32,
-	/// Of an MPI-IO call that moves data.
-	pub direction: Option<Direction>,
-	/// Range of [`Survey::below`].
-	pub below: Range<u32>,
-	/// There were more than are kept.
-	pub below_lost: bool,
-	/// A post: it may end after the call does.
-	pub posts: bool,
-	/// The seq of the call of its thread that saw it completed.
-	pub completed: Option<u64>,
-}
-
-/// A wait or test of MPI-IO in which data moved: what was posted before it went on.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Wait {
-	/// Index into [`Survey::streams`].
-	pub stream: u32,
-	pub seq: u64,
-	/// Range of [`Survey::below`].
-	pub below: Range<u32>,
-	/// There were more than are kept.
-	pub below_lost: bool,
-}
-
-/// A read or write of POSIX inside a collective call of MPI-IO or a wait for one; or a request of asynchronous I/O.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub struct Below {
-	pub seq: u64,
-	pub object: u32,
-	pub direction: Direction,
-	pub offset: Option<i64>,
-	pub bytes: i64,
-}
 
 /// Reads and writes of POSIX that have ended, on their way to the MPI-IO call around them.
 #[derive(Debug, Default)]
@@ -188,24 +130,5 @@ impl Pass<'_> {
 		if below_lost || !below.is_empty() {
 			self.survey.waits.push(Wait { stream: self.index, seq: row.seq, below, below_lost });
 		}
-	}
-}
-
-/// The n-th collective call on a handle, by start, in the whole image; calls of groups of one are none.
-pub fn number_collectives(survey: &mut Survey) {
-	let definitions = &survey.definitions;
-	survey.collectives.retain_mut(|call| match definitions.group_of(call.object) {
-		Some((holder, group)) if group.size > 1 => {
-			call.holder = holder;
-			true
-		}
-		_ => false,
-	});
-	survey.collectives.sort_by_key(|call| (call.holder, call.began, call.stream, call.seq));
-	let mut before = (0, 0);
-	for call in &mut survey.collectives {
-		before =
-			if before.0 == call.holder { (call.holder, before.1 + 1) } else { (call.holder, 0) };
-		call.ordinal = before.1;
 	}
 }

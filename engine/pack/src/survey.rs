@@ -1,18 +1,14 @@
-//! First pass over a process image: what it names, how much there is, and what ties it to others.
+//! What the first pass over a process image gives: what it names, how much there is, and what ties it to others.
 //! Nothing of its calls is kept but the collective ones and, with several threads, when outermost ones began.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ops::Range;
 
-use fathom_stream::{Clock, Decoder, ThreadUse};
+use fathom_stream::{Clock, ThreadUse};
 use serde::{Deserialize, Serialize};
 
+use crate::counters::Direction;
 use crate::define::{self, Definitions};
-use crate::descriptors::{Descriptors, is_nameless};
-use crate::error::PackError;
-use crate::first_pass::{Pass, SideCall, is_side};
-use crate::image::{Loaded, StreamChunks};
-use crate::noted_collectives::{Below, CollectiveCall, Wait, number_collectives};
-use crate::run::Image;
 
 #[derive(Debug, Serialize, Deserialize)]
 pub struct StreamSurvey {
@@ -35,6 +31,63 @@ pub struct StreamSurvey {
 	pub counted: u64,
 	/// What the kernel gave its thread from the first to the last that is known of it.
 	pub thread_use: Option<ThreadUse>,
+}
+
+/// A call that all ranks of a group make together.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct CollectiveCall {
+	/// Index into [`Survey::streams`].
+	pub stream: u32,
+	pub seq: u64,
+	pub op: u32,
+	pub object: u32,
+	/// The object that has the group.
+	pub holder: u32,
+	pub ordinal: u64,
+	pub began: u64,
+	pub ended: u64,
+	pub bytes: Option<i64>,
+	pub size: Option<i64>,
+	pub failed: bool,
+	/// Its process ended in it.
+	pub open: bool,
+	pub offset: Option<i64>,
+	/// The offset that the program gave is its view's first byte.
+	pub at_start: bool,
+	/// The image's own number of the view in force; 0: every byte.
+	pub selection: u32,
+	/// Of an MPI-IO call that moves data.
+	pub direction: Option<Direction>,
+	/// Range of [`Survey::below`].
+	pub below: Range<u32>,
+	/// There were more than are kept.
+	pub below_lost: bool,
+	/// A post: it may end after the call does.
+	pub posts: bool,
+	/// The seq of the call of its thread that saw it completed.
+	pub completed: Option<u64>,
+}
+
+/// A wait or test of MPI-IO in which data moved: what was posted before it went on.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Wait {
+	/// Index into [`Survey::streams`].
+	pub stream: u32,
+	pub seq: u64,
+	/// Range of [`Survey::below`].
+	pub below: Range<u32>,
+	/// There were more than are kept.
+	pub below_lost: bool,
+}
+
+/// A read or write of POSIX inside a collective call of MPI-IO or a wait for one; or a request of asynchronous I/O.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct Below {
+	pub seq: u64,
+	pub object: u32,
+	pub direction: Direction,
+	pub offset: Option<i64>,
+	pub bytes: i64,
 }
 
 /// Which call of its thread a signal handler's outermost call was made in.
@@ -121,81 +174,6 @@ impl Survey {
 	pub fn waits_of(&self, call: &CollectiveCall) -> &[Wait] {
 		let until = |seq| self.waits.partition_point(|w| (w.stream, w.seq) <= (call.stream, seq));
 		call.completed.map_or(&[], |last| &self.waits[until(call.seq)..until(last.max(call.seq))])
-	}
-}
-
-/// Surveys one image. `alive`: its process still runs. `most_below`: rows of [`Survey::below`] that are kept.
-pub fn survey(image: &Image, alive: bool, most_below: usize) -> Result<Survey, PackError> {
-	let loaded = Loaded::read(image)?;
-	let content = loaded.content();
-	let mut survey = Survey { chunks: content.chunks, alive, ..Survey::default() };
-	let name = |file: usize| loaded.files[file].0.display().to_string();
-	for (file, skip) in &content.skipped {
-		survey.damage.push(Damaged {
-			file: name(*file),
-			byte: skip.offset,
-			bytes: skip.bytes,
-			reason: skip.reason.to_string(),
-		});
-	}
-	if content.streams.is_empty() && content.skipped.is_empty() && !alive {
-		survey.damage.push(Damaged {
-			file: name(0),
-			byte: 0,
-			bytes: 0,
-			reason: "empty: nothing of its process is left".into(),
-		});
-	}
-	let mut decoder = Decoder::new();
-	let mut side_calls: HashMap<u64, Vec<SideCall>> = HashMap::new();
-	let mut descriptors = Descriptors::default();
-	for (index, stream) in ordered(&content.streams).into_iter().enumerate() {
-		let waiting = side_calls.remove(&stream.id);
-		let mut pass = Pass::new(&mut survey, &mut descriptors, index as u32, stream, waiting);
-		pass.most_below = most_below;
-		pass.run(&mut decoder, stream, alive);
-		let Pass { summary, walker, side_rows, .. } = pass;
-		if is_side(stream) && summary.base_stream != 0 {
-			side_calls.entry(summary.base_stream).or_default().extend(side_rows);
-		}
-		for damage in &walker.damage {
-			let chunk = stream.chunks.iter().find(|chunk| chunk.header.number == damage.number);
-			survey.damage.push(Damaged {
-				file: name(stream.file),
-				byte: chunk.map_or(0, |chunk| chunk.offset) + damage.byte as u64,
-				bytes: chunk.map_or(0, |chunk| (chunk.bytes.len() - damage.byte) as u64),
-				reason: damage.reason.to_string(),
-			});
-		}
-		survey.streams.push(summary);
-	}
-	let objects = &survey.definitions.objects;
-	let is_known =
-		|object: &u32| objects.get(object).is_some_and(|one| is_nameless(one.name.as_bytes()));
-	survey.nameless.retain(|(object, _)| is_known(object));
-	number_collectives(&mut survey);
-	forget_single_roots(&mut survey);
-	Ok(survey)
-}
-
-/// The order in which [`survey`] numbers an image's streams: those of signal handlers before the ones that
-/// they interrupted.
-pub fn ordered<'c, 'a>(streams: &'c [StreamChunks<'a>]) -> Vec<&'c StreamChunks<'a>> {
-	let mut order: Vec<_> = streams.iter().collect();
-	order.sort_by_key(|stream| !is_side(stream));
-	order
-}
-
-/// Ordinals of a process with one stream need no merging.
-fn forget_single_roots(survey: &mut Survey) {
-	let mut streams_of: HashMap<u32, u32> = HashMap::new();
-	for stream in survey.streams.iter().filter(|stream| !stream.roots.is_empty()) {
-		*streams_of.entry(stream.pid).or_default() += 1;
-	}
-	for stream in &mut survey.streams {
-		if streams_of.get(&stream.pid).copied().unwrap_or(0) < 2 {
-			stream.roots = Vec::new();
-		}
 	}
 }
 

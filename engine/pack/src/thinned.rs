@@ -16,7 +16,7 @@ use crate::define::{REMOVED, RENAMED, USED_BY};
 use crate::heat::{Bin, HeatKey};
 use crate::image::{Content, StreamChunks};
 use crate::merged::{ImageState, Merged};
-use crate::survey::ordered;
+use crate::survey_image::ordered;
 
 /// Chunks that a stream keeps as such, at most: each has a reading of the clock.
 const CHUNKS: usize = 64;

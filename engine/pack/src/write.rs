@@ -31,7 +31,8 @@ use crate::output::properties;
 use crate::progress::Progress;
 use crate::schema;
 use crate::server_links::{FileAccesses, Watched};
-use crate::survey::{Interrupted, ordered, ordinals};
+use crate::survey::{Interrupted, ordinals};
+use crate::survey_image::ordered;
 use crate::walk::Walker;
 
 /// Rows of one part: few enough that a reader can take them in parallel, enough that there are few files.
