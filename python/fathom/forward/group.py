@@ -160,7 +160,7 @@ class Group:
         log = str(Path(server.log or self.folder / f"{server.name}.log").absolute())
         return Started(
             server.name, "", server.exported, server.host, log, 0, 0, 0, before, mount,
-            server.role, server.munge(), command, os.getcwd(),
+            server.role, server.munge(), command, str(Path.cwd()),
         )  # fmt: skip
 
     def _begin(self, server: Started) -> Process:
