@@ -37,9 +37,3 @@ def test_what_a_shell_does_itself_is_time_of_the_run(script: str, tmp_path: Path
     assert (before > behind) is script.startswith(WORK)
     shown = subprocess.run([paths.FATHOM, "show", run], check=True, capture_output=True, text=True)
     assert "no program ran that is recorded" in shown.stdout
-
-
-def test_a_script_of_programs_has_nothing_to_say_of_its_shell(tmp_path: Path) -> None:
-    run = run_of("sleep 0.5", tmp_path)
-    shown = subprocess.run([paths.FATHOM, "show", run], check=True, capture_output=True, text=True)
-    assert "no program ran" not in shown.stdout

@@ -8,10 +8,12 @@ import shlex
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from fathom.forward.group import began
 from harness import needs, paths
 
 from .client import Client, server
@@ -216,7 +218,10 @@ def test_a_program_goes_on_with_servers_that_were_started_again(place: Path, kin
     assert program.stdin and program.stdout and program.stdout.readline() == "half\n"
     before = status(place)
     for one in before:
-        os.kill(int(str(one["pid"])), signal.SIGKILL)
+        pid = int(str(one["pid"]))
+        os.kill(pid, signal.SIGKILL)
+        while began(pid) is not None:
+            time.sleep(0.01)
     program.stdin.write("on\n")
     program.stdin.flush()
     asked = forward(place, "status")
