@@ -182,7 +182,7 @@ def missing(page: Page, usual: bool = True) -> list[str]:
         for count, what, how in counts
         if count
     ]
-    lines = [*_unseen(page), *lines]
+    lines += _unseen(page)
     for row in page.rows("missing"):
         detail = f": {printable(row['detail'])}" if row["detail"] else ""
         # What an imported log lacks, and which calls were dropped, is one mark, whose value says how often.
