@@ -233,9 +233,9 @@ def test_counters_outlive_a_kill(tmp_path: Path, level: str) -> None:
             pid, (0, 0, None if level == "job" else -1, 0)
         )
         assert calls <= counted <= calls + 1
-        assert counted - 1 <= moved / 8 <= counted  # the last may be half counted
-        assert counted - 1 <= sizes <= counted
-        assert consecutive is None if level == "job" else counted - 2 <= consecutive < counted
+        # The last may be half counted, whichever part came first.
+        assert abs(moved / 8 - counted) <= 1 and abs(sizes - counted) <= 1
+        assert consecutive is None if level == "job" else counted - 2 <= consecutive <= counted
 
 
 KERNELS = {
