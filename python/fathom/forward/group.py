@@ -73,6 +73,10 @@ class Group:
 
     def servers(self) -> list[Started]:
         """Those that were started."""
+        return self._read()[1]
+
+    def _read(self) -> tuple[str, list[Started]]:
+        """The folder of their sockets, and the servers."""
         try:
             state = json.loads(self.file.read_text(encoding="utf-8"))
         except FileNotFoundError:
@@ -81,7 +85,7 @@ class Group:
             ) from None
         except (OSError, ValueError) as error:
             raise RunError(f"{self.file}: {error}") from error
-        return [Started(**one) for one in state["servers"]]
+        return state["sockets"], [Started(**one) for one in state["servers"]]
 
     @contextlib.contextmanager
     def _changing(self) -> Iterator[TextIO]:
@@ -128,8 +132,9 @@ class Group:
 
     def restart(self) -> list[Started]:
         """Starts those that ended once more, where they listened: their clients go on. All of them, or none is left."""
-        servers = self.servers()
+        self.servers()  # says where there are none
         with self._changing():
+            sockets, servers = self._read()  # another restart may just have ended
             starting: list[tuple[Started, Process]] = []
             try:
                 for one in servers:
@@ -139,7 +144,6 @@ class Group:
             except BaseException:
                 _end_all(starting)
                 raise
-            sockets = json.loads(self.file.read_text(encoding="utf-8"))["sockets"]
             self._write(sockets, [started.get(one.name, one) for one in servers])
         return list(started.values())
 
@@ -255,7 +259,7 @@ class Group:
 
     def down(self, patience: float) -> Iterator[tuple[Started, str]]:
         """Asks each to end, waits until what it had accepted is written, says how each ended; '' is well."""
-        servers = self.servers()
+        sockets, servers = self._read()
         exited = [server.name for server in servers if not is_running(server)]
         for server in servers:
             _signal(server, signal.SIGTERM)
@@ -264,8 +268,7 @@ class Group:
             while is_running(server) and time.monotonic() < due:
                 time.sleep(0.02)
             yield server, GONE if server.name in exited else self._end(server, patience)
-        state = json.loads(self.file.read_text(encoding="utf-8"))
-        shutil.rmtree(state["sockets"], ignore_errors=True)
+        shutil.rmtree(sockets, ignore_errors=True)
         self.file.unlink()
         self.token.unlink(missing_ok=True)
 
@@ -288,12 +291,10 @@ def _at_port(command: list[str], address: str) -> list[str]:
     """Where it was told to take any free port: the one that it took."""
     kind, _, place = address.partition(":")
     at = command.index("--" + kind.partition("+")[0]) + 1
-    port = place.rpartition(":")[2] if command[at].endswith(":0") else ""
-    return [
-        *command[:at],
-        command[at].removesuffix("0") + port if port else command[at],
-        *command[at + 1 :],
-    ]
+    if not command[at].endswith(":0"):
+        return command
+    port = place.rpartition(":")[2]
+    return [*command[:at], command[at].removesuffix("0") + port, *command[at + 1 :]]
 
 
 def _end_all(starting: list[tuple[Started, Process]]) -> None:
