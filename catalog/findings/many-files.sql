@@ -44,7 +44,7 @@ process as (
 	select
 		a.directory, a.process, list(a.path) as paths, flatten(list(a.numbers)) as numbers, flatten(list(a.names)) as names, sum(a.n) as n,
 		sum(a.seconds) as seconds, sum(s.lost) as apart, sum(s.n) as accesses,
-		sum((a.seconds - a.longest) / coalesce(a.times, 1) * (1 - 1 / a.files) + coalesce(s.lost, 0)) as lost
+		sum((a.seconds - a.longest) / a.times * (1 - 1 / a.files) + coalesce(s.lost, 0)) as lost
 	from alike as a left join small as s using (path, process)
 	group by a.directory, a.process
 ),

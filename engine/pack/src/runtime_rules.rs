@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
+use std::sync::LazyLock;
 
 use serde::Deserialize;
 
@@ -60,8 +61,11 @@ struct Rule {
 }
 
 impl Catalog {
-	fn read() -> Result<Catalog, PackError> {
-		toml::from_str(CATALOG).map_err(|error| PackError::Data {
+	/// It is taken apart once.
+	fn read() -> Result<&'static Catalog, PackError> {
+		static READ: LazyLock<Result<Catalog, toml::de::Error>> =
+			LazyLock::new(|| toml::from_str(CATALOG));
+		READ.as_ref().map_err(|error| PackError::Data {
 			path: "catalog/runtime-files.toml".into(),
 			reason: error.to_string(),
 		})

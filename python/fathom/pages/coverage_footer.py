@@ -152,11 +152,11 @@ def _cut(page: Page, signals: list[int]) -> int:
 def _unseen(page: Page) -> list[str]:
     """What a script did itself, where it took a part of the run that is worth a line."""
     command = page.manifest.get("command")
-    if not command or not starts_others(str(command[0])):
+    if not command or not page.runs["processes"] or not starts_others(str(command[0])):
         return []
     (alone,) = page.source.sql("select unseen_time() / 1e9 as seconds").to_pylist()
     seconds, run_seconds = alone["seconds"], page.runs["duration"] / 1e9
-    if not page.runs["processes"] or seconds < UNSEEN * run_seconds:
+    if seconds < UNSEEN * run_seconds:
         return []
     name = printable(PurePath(str(command[0])).name)
     return [
