@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -21,7 +22,7 @@ KILL = "import os, signal, time; time.sleep(1); os.kill(os.getpid(), signal.SIGK
 WRITES = (
     "import signal, time; signal.signal(13, signal.SIG_DFL); time.sleep(1); print(*range(1000000))"
 )
-SHORT_OF_MEMORY = "ended by SIGKILL: by somebody, or out of memory"
+SHORT_OF_MEMORY = "ended by SIGKILL: out of memory, or by somebody"
 
 
 def killed(run: Path, *words: object) -> list[int | None]:
@@ -36,8 +37,13 @@ def killed(run: Path, *words: object) -> list[int | None]:
 
 
 def first_screen(run: Path, *options: str) -> str:
+    """Wide: a second line that is missing cuts the first one in a narrow window."""
     done = subprocess.run(
-        [paths.FATHOM, "show", run, *options], check=True, capture_output=True, text=True
+        [paths.FATHOM, "show", run, *options],
+        check=True,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "COLUMNS": "200"},
     )
     return done.stdout
 

@@ -18,7 +18,7 @@ UNSEEN = 0.05  # of a run in which a script's shell alone ran
 #: Signals whose name does not say why they are sent.
 SENT_BY: dict[int, str] = {
     SIGPIPE: ": nothing read what it wrote any more",
-    SIGKILL: ": by somebody, or out of memory",
+    SIGKILL: ": out of memory, or by somebody",
 }
 
 
