@@ -504,7 +504,7 @@ static void thread_renew(struct thread *t)
 	t->last_inside = t->inside_used = 0;
 	t->flush_began = 0;
 	t->own_descriptors = 0;
-	t->regions.depth = t->regions.skipped = 0;
+	t->spans.depth = t->spans.skipped = 0;
 	t->when_ready = usual_state(t);
 	stream_begin_chunk(t, t->chunk);
 	stream_ask_budget(t);

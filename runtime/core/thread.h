@@ -56,10 +56,10 @@ struct standing {
 	uint8_t inside; /* of a call that is no region: what is called here is not outermost */
 };
 
-/* Regions that are open: their calls have no wrapper's stack to lie on (runtime/user/regions.c). */
-struct regions {
+/* Calls that are open between two wrappers: they have no wrapper's stack to lie on (spans.h). */
+struct spans {
 	uint32_t depth;
-	uint32_t skipped; /* begun after those, and not recorded */
+	uint32_t skipped; /* regions begun after those, and not recorded */
 	struct call call[CALL_DEPTH];
 };
 
@@ -169,7 +169,7 @@ struct thread {
 		uint32_t object;
 	} own_descriptor[OWN_DESCRIPTORS]; /* vfork child: what it opened */
 	uint32_t own_descriptors;
-	struct regions regions;
+	struct spans spans;
 	struct standing standing[CALL_DEPTH];
 	char path[PATH_BYTES]; /* not on the stack: a signal handler's may be small */
 	uint8_t scratch[2][SCRATCH];

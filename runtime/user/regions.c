@@ -1,112 +1,67 @@
-/* Regions, marks and origins of fathom.h. A region is a call whose struct call lies in its thread, for no
- * wrapper holds it. */
+/* Regions, marks and origins of fathom.h. */
 #include <stdint.h>
 #include <string.h>
 
 #include "core/base.h"
 #include "core/call.h"
 #include "core/ops.h"
+#include "core/spans.h"
 #include "core/text.h"
 #include "core/thread.h"
 #include "user/names.h"
 #include "user/user.h"
 
-/* Whose stream the calls of this moment go to: a signal handler's may be another. NULL: nobody's yet. */
-static struct thread *mine(void)
+static uint32_t op_named(const char *name, const struct fathom_with *with, uint64_t *hash)
 {
-	struct thread *t = self;
-
-	while (t && t->alive && t->ready <= STALE)
-		t = t->side;
-	return t && t->alive ? t : NULL;
+	return name && layer_on(LAYER_USER) ? name_op(name, with, hash) : UINT32_MAX;
 }
 
-/* A counted call (seq ~0) is on no stack that could tell. */
-static bool is_open(const struct thread *t, const struct call *c)
+static uint32_t object_of(const struct fathom_with *with)
 {
-	return c->seq == ~0ull || (t->depth > c->depth && t->page->open[c->depth].seq == c->seq);
+	return with && with->object ? named_object(0, with->object) : 0;
 }
 
-/* Those that a jump, or the end of the call around them, ended. */
-static void forget_left(struct thread *t)
+static void set_fields(struct call *c, const struct fathom_with *with)
 {
-	while (t->regions.depth && !is_open(t, &t->regions.call[t->regions.depth - 1]))
-		t->regions.depth--;
-}
+	const uint32_t n = op_of(c->op)->nfields;
 
-static bool enter(struct call *c, const char *name, const struct fathom_with *with,
-		  const void *frame, const void *site)
-{
-	uint32_t op, object, n;
-	uint64_t hash;
-
-	if (!name || !layer_on(LAYER_USER))
-		return false;
-	op = name_op(name, with, &hash);
-	object = with && with->object ? named_object(0, with->object) : 0;
-	if (op == UINT32_MAX || !call_enter(c, op, object, 0, UNKNOWN_OFFSET, frame, site))
-		return false;
-	n = op_of(op)->nfields;
 	for (uint32_t i = 0; i < n; i++)
 		c->field[i] = with->value[i];
-	c->scratch[0] = hash; /* its op's name may be shared or cut */
-	c->scratch[1] = (uintptr_t)name;
-	return true;
-}
-
-/* What the thread calls from here on lies in it. */
-static void open_region(struct call *c)
-{
-	struct thread *t = c->thread;
-
-	call_outlives_frame(c);
-	if (c->seq != ~0ull && c->depth == t->regions_around)
-		t->regions_around++;
-}
-
-/* The first of a thread, or of a fork's child: there is nowhere to put it before it is entered. */
-static void begin_first(const char *name, const struct fathom_with *with, const void *frame,
-			const void *site)
-{
-	struct call c;
-
-	if (!enter(&c, name, with, frame, site))
-		return;
-	open_region(&c);
-	c.thread->regions.call[0] = c;
-	c.thread->regions.depth = 1;
 }
 
 static void begin(const char *name, const struct fathom_with *with)
 {
 	const void *frame = __builtin_frame_address(0), *site = __builtin_return_address(0);
-	struct thread *t = mine();
-	struct regions *r;
-	struct call *c;
+	struct thread *t = span_thread();
+	struct call *c = NULL;
+	uint64_t hash;
+	uint32_t op;
 
-	if (!t) {
-		begin_first(name, with, frame, site);
+	if (t)
+		spans_forget_left(t);
+	if (t && t->spans.skipped) {
+		t->spans.skipped++;
 		return;
 	}
-	r = &t->regions;
-	forget_left(t);
-	if (r->skipped || r->depth == CALL_DEPTH) {
-		r->skipped++;
+	op = op_named(name, with, &hash);
+	if (op != UINT32_MAX)
+		c = span_begin(op, object_of(with), hash, frame,
+			       site); /* its name may be shared or cut */
+	if (!c) {
+		if (t)
+			t->spans.skipped += t->spans.depth > 0;
 		return;
 	}
-	c = &r->call[r->depth++]; /* a signal handler's go above it */
-	c->seq = ~0ull;
-	barrier();
-	if (enter(c, name, with, frame, site)) {
-		open_region(c);
-		return;
-	}
-	r->depth--;
-	r->skipped += r->depth > 0;
+	set_fields(c, with);
+	c->scratch[1] = (uintptr_t)name;
+	t = c->thread;
+	if (c->seq != ~0ull &&
+	    c->depth == t->regions_around) /* what is called from here on lies in it */
+		t->regions_around++;
 }
 
 /* Place of the innermost region of this name, plus 1; 0: none is open. */
-static uint32_t find(const struct regions *r, const char *name)
+static uint32_t find(const struct spans *r, const char *name)
 {
 	uint32_t i = r->depth;
 	uint64_t hash;
@@ -119,7 +74,7 @@ static uint32_t find(const struct regions *r, const char *name)
 	return i;
 }
 
-static void say_wrong_end(const struct regions *r, const char *name, bool is_open)
+static void say_wrong_end(const struct spans *r, const char *name, bool is_open)
 {
 	if (is_open)
 		note("fathom_end: '%s' ends while '%s' is open in it", name,
@@ -131,42 +86,42 @@ static void say_wrong_end(const struct regions *r, const char *name, bool is_ope
 static void end(const char *name)
 {
 	const uint64_t ended = ticks_now();
-	struct thread *t = mine();
-	struct regions *r;
+	struct thread *t = span_thread();
+	struct spans *r;
 	uint32_t at;
 
 	if (!t)
 		return;
-	r = &t->regions;
+	r = &t->spans;
 	if (r->skipped) {
 		r->skipped--;
 		return;
 	}
-	forget_left(t);
+	spans_forget_left(t);
 	at = find(r, name);
 	if (!at || at < r->depth)
 		say_wrong_end(r, name, at);
-	while (at && r->depth > at) /* recorded ones become unfinished as the outer one ends */
-		if (r->call[--r->depth].seq == ~0ull)
-			call_leave(&r->call[r->depth], ended);
-	if (at) {
-		call_leave(&r->call[at - 1], ended);
-		forget_regions_around(t);
-		r->depth = at - 1;
-	}
+	if (at)
+		span_end(&r->call[at - 1], ended);
 }
 
 static void mark(const char *name, const struct fathom_with *with)
 {
+	const void *frame = __builtin_frame_address(0), *site = __builtin_return_address(0);
 	struct call c;
+	uint64_t hash;
+	const uint32_t op = op_named(name, with, &hash);
 
-	if (enter(&c, name, with, __builtin_frame_address(0), __builtin_return_address(0)))
-		call_leave(&c, c.began);
+	if (op == UINT32_MAX ||
+	    !call_enter(&c, op, object_of(with), 0, UNKNOWN_OFFSET, frame, site))
+		return;
+	set_fields(&c, with);
+	call_leave(&c, c.began);
 }
 
 static int current(uint64_t *stream, uint64_t *seq)
 {
-	const struct thread *t = mine();
+	const struct thread *t = span_thread();
 
 	*stream = *seq = 0;
 	if (!t || !t->depth)
@@ -178,13 +133,13 @@ static int current(uint64_t *stream, uint64_t *seq)
 
 static void call_origin(uint64_t stream, uint64_t seq)
 {
-	struct thread *t = mine();
+	struct thread *t = span_thread();
 
-	if (!stream || !t || t->regions.skipped)
+	if (!stream || !t || t->spans.skipped)
 		return;
-	forget_left(t);
-	if (t->regions.depth)
-		call_link(&t->regions.call[t->regions.depth - 1], (struct call_ref){stream, seq},
+	spans_forget_left(t);
+	if (t->spans.depth)
+		call_link(&t->spans.call[t->spans.depth - 1], (struct call_ref){stream, seq},
 			  LINK_SERVES, 0, 100);
 	else if (layer_on(LAYER_USER))
 		note("fathom_call_origin: no region is open that could serve a call");
