@@ -14,7 +14,7 @@
 -- seen:   Yu, Vetter 2008; Lustre manual, striping; Bez et al. 2022 (Drishti)
 with moved as (
 	select
-		file, count(distinct process) filter (is_outermost(enclosing_layer, enclosing)) as ranks, sum(calls) filter (reaches_storage(layer, enclosing_layer)) as n,
+		file, count(distinct process) filter (is_own_access(enclosing_layer, enclosing)) as ranks, sum(calls) filter (reaches_storage(layer, enclosing_layer)) as n,
 		sum(bytes) filter (reaches_storage(layer, enclosing_layer))::hugeint as bytes
 	from counters
 	where kind in ('read', 'write') and file is not null

@@ -17,7 +17,7 @@ with process as (
 		coalesce(sum(c.calls) filter (c.kind in ('read', 'write')), 0) as n, sum(c.time) filter (c.kind = 'seek') / 1e9 as seconds,
 		max(c.longest) filter (c.kind = 'seek') / 1e9 as longest, coalesce(sum(c.calls) filter (c.kind = 'open'), 0) as opens
 	from counters as c join places() as p using (file)
-	where c.layer in ('posix', 'stdio') and c.kind in ('open', 'seek', 'read', 'write') and is_outermost(c.enclosing_layer, c.enclosing)
+	where c.layer in ('posix', 'stdio') and c.kind in ('open', 'seek', 'read', 'write') and is_own_access(c.enclosing_layer, c.enclosing)
 	group by p.place, c.process
 	having seeks >= greatest(100, 10 * opens) and seconds > 0
 ),

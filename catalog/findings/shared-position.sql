@@ -44,8 +44,8 @@ moving as (
 	select
 		o.file, o.position, c.id, c.process, c.stream, c.start, c.duration, c.kind = 'seek' as seeks
 	from calls as c join position as o using (object)
-	where exists (from counters where layer = 'posix' and op = 'lseek' and is_outermost(enclosing_layer, enclosing))
-		and c.layer = 'posix' and c.error = 0 and c.op in ('lseek', 'read', 'write', 'readv', 'writev') and is_outermost_call(depth, parent)
+	where exists (from counters where layer = 'posix' and op = 'lseek' and is_own_access(enclosing_layer, enclosing))
+		and c.layer = 'posix' and c.error = 0 and c.op in ('lseek', 'read', 'write', 'readv', 'writev') and is_own_access_call(depth, parent)
 		and c.id not in (from tell)
 ),
 several as (

@@ -8,7 +8,8 @@
 -- lost:   the slowest thread's accesses, less the same bytes in pieces of nine times `half`, at most 16 MiB, one or more of each file.
 --   Accesses count at most at the store's cost
 -- sure:   0.9
--- fix:    gather them in a buffer{flushed} and {what} pieces of {piece:size}[ranks: ; where ranks share the file, by a collective call][. {past_cache}]
+-- fix:    gather them in a buffer{flushed} and {what} pieces of {piece:size}[ranks: ; where ranks share the file, by a collective call][fortran: . That
+--   of gfortran's units: GFORTRAN_FORMATTED_BUFFER_SIZE=1048576 in the environment, for binary files GFORTRAN_UNFORMATTED_BUFFER_SIZE][. {past_cache}]
 -- needs:  counters
 -- causes: requests, contention, unexplained, transfer
 -- seen:   Carns et al. 2011 (Darshan); Hockney 1994 for the size at which half of the rate is reached

@@ -162,7 +162,10 @@ def test_a_run_leaves_a_whole_run_json(
     assert "exists" in err
 
 
-USUAL = ["posix", "mpiio", "hdf5", "pnetcdf", "netcdf", "stdio", "aio", "user", "server", "disk"]
+USUAL = [
+    *("posix", "mpiio", "hdf5", "pnetcdf", "netcdf", "stdio", "aio", "user", "server", "disk"),
+    "fortran",
+]
 
 
 @pytest.mark.parametrize(
@@ -192,7 +195,15 @@ def test_layers_are_named_added_left_out_or_counted(
     assert (configuration["layers"], configuration["counted"]) == (recorded, counted)
     gate = int.from_bytes((tmp_path / "page").read_bytes()[16:24], "little")
     numbers = {"posix": 0, "mpiio": 1, "hdf5": 2, "mpi": 3, "pnetcdf": 4, "netcdf": 5}
-    numbers |= {"stdio": 6, "aio": 7, "threads": 8, "user": 9, "server": 10, "disk": 11}
+    numbers |= {
+        "stdio": 6,
+        "aio": 7,
+        "threads": 8,
+        "user": 9,
+        "server": 10,
+        "disk": 11,
+        "fortran": 12,
+    }
     want = sum(1 << numbers[name] for name in recorded) | 1 << 31 | 3 << 32
     assert gate == want | sum(1 << 34 + numbers[name] for name in counted)
 

@@ -200,7 +200,7 @@ uint64_t handle_take(struct handle_table *table, uint64_t library,
 		     uint64_t handle); /* get and remove */
 extern struct handle_table mpi_files, mpi_requests, mpi_datatypes, mpi_comms, hdf5_objects,
 	netcdf_objects, pnetcdf_requests, directories, mappings, user_handles, queues, queue_files,
-	tuned_files;
+	tuned_files, fortran_units;
 
 /* Descriptors (runtime/core/descriptors.c). */
 uint32_t descriptor_object(

@@ -17,7 +17,8 @@ struct handle_table {
 };
 
 struct handle_table mpi_files, mpi_requests, mpi_datatypes, mpi_comms, hdf5_objects, netcdf_objects,
-	pnetcdf_requests, directories, mappings, user_handles, queues, queue_files, tuned_files;
+	pnetcdf_requests, directories, mappings, user_handles, queues, queue_files, tuned_files,
+	fortran_units;
 
 static uint64_t key_of(uint64_t library, uint64_t handle)
 {
@@ -94,9 +95,9 @@ uint64_t handle_take(struct handle_table *table, uint64_t library, uint64_t hand
 void handles_forget(void)
 {
 	struct handle_table *const tables[] = {
-		&mpi_files,      &mpi_requests,     &mpi_datatypes, &mpi_comms, &hdf5_objects,
-		&netcdf_objects, &pnetcdf_requests, &directories,   &mappings,  &user_handles,
-		&queues,         &queue_files,      &tuned_files,
+		&mpi_files,      &mpi_requests,     &mpi_datatypes, &mpi_comms,     &hdf5_objects,
+		&netcdf_objects, &pnetcdf_requests, &directories,   &mappings,      &user_handles,
+		&queues,         &queue_files,      &tuned_files,   &fortran_units,
 	};
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++)

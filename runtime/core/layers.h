@@ -16,6 +16,7 @@ enum {
 	LAYER_USER = 9,
 	LAYER_SERVER = 10,
 	LAYER_DISK = 11,
+	LAYER_FORTRAN = 12,
 };
 
 /* clang-format off */
@@ -32,6 +33,7 @@ static const char *const layer_names[] = {
 	"user",
 	"server",
 	"disk",
+	"fortran",
 };
 /* clang-format on */
 enum { LAYERS = sizeof(layer_names) / sizeof(layer_names[0]) };
@@ -45,6 +47,6 @@ enum { LIBRARY_LAYERS = 1 << 1 | 1 << 2 | 1 << 4 | 1 << 5 };
 /* In a list `NAME:counted` is a layer whose calls are counted, and are no events. */
 #define LAYER_COUNTED ":counted"
 #define LAYERS_DEFAULT                                                                             \
-	"posix,mpiio,hdf5,pnetcdf,netcdf,stdio,aio,user,server,disk,mpi" LAYER_COUNTED
+	"posix,mpiio,hdf5,pnetcdf,netcdf,stdio,aio,user,server,disk,fortran,mpi" LAYER_COUNTED
 
 #endif

@@ -89,6 +89,18 @@ def test_same_calls_as_by_preload(tmp_path: Path, program: str, where: str, how:
     assert tables_of[0] == tables_of[1]
 
 
+def test_statements_of_fortran(tmp_path: Path) -> None:
+    """libgfortran asks for threads where somebody does: our keys alone made it call functions that were not linked in."""
+    needs.require(["gfortran"])
+    source, tables_of = SOURCES / "fortran_statements.f90", []
+    for form, how in (("dynamic", []), ("linked", ["-static"])):
+        built = link(tmp_path, f"statements.{form}", "gfortran", source, *how)
+        connection, _ = record(tmp_path, form, built, ".")
+        tables_of.append(tables.ask(connection, SAME.format(among="layer = 'fortran'")))
+    assert len(tables_of[0]) == 9
+    assert tables_of[0] == tables_of[1]
+
+
 def test_strace_sees_the_same(tmp_path: Path) -> None:
     """The program alone: what a system call returned, of each that moves data at an offset."""
     needs.require(["strace"])

@@ -2,7 +2,7 @@
 
 /// By bit of the gate, as on the control page.
 #[rustfmt::skip]
-pub const LAYERS: [&str; 12] = [
+pub const LAYERS: [&str; 13] = [
 	"posix",
 	"mpiio",
 	"hdf5",
@@ -15,4 +15,5 @@ pub const LAYERS: [&str; 12] = [
 	"user",
 	"server",
 	"disk",
+	"fortran",
 ];

@@ -29,6 +29,8 @@ class Layer:
     bit: int | None = None
     record: str = "off"  # call, count, off
     settings: bool = False
+    quick: bool = False
+    bytes: bool = True
     telling: str | None = None
     common: bool = False
 
@@ -77,6 +79,8 @@ def layers() -> tuple[Layer, ...]:
             bit=row.get("bit"),
             record=row.get("record", "off"),
             settings=row.get("settings", False),
+            quick=row.get("quick", False),
+            bytes=row.get("bytes", True),
             telling=row.get("telling"),
             common=row.get("common", False),
         )
@@ -126,7 +130,8 @@ def c_header() -> str:
     numbers = "\n".join(f"\tLAYER_{layer.name.upper()} = {layer.bit}," for layer in ordered)
     quoted = "\n".join(f'\t"{layer.name}",' for layer in ordered)
     tuned = " | ".join(f"1 << {layer.bit}" for layer in ordered if layer.settings)
-    library = " | ".join(f"1 << {layer.bit}" for layer in ordered if layer.kind == "library")
+    asked = (layer for layer in ordered if layer.kind == "library" and not layer.quick)
+    library = " | ".join(f"1 << {layer.bit}" for layer in asked)
     return f"""/* Made from catalog/layers.toml by `make facts`. */
 #ifndef FATHOM_LAYERS_H
 #define FATHOM_LAYERS_H
@@ -211,4 +216,9 @@ def sql() -> str:
         parts.append(
             f"-- {meaning}\ncreate or replace macro is_{kind}(layer) as\nlayer in ({listed});\n"
         )
+    silent = ", ".join(f"'{layer.name}'" for layer in layers() if not layer.bytes)
+    parts.append(
+        "-- Do its calls not say how many bytes they move?\n"
+        f"create or replace macro is_silent(layer) as\nlayer in ({silent});\n"
+    )
     return "\n".join(parts)

@@ -53,6 +53,8 @@ LIBRARIES = (
     ),
     # its own copy, of a version that Debian does not have
     Library("hdf5", "h5py", (), ("libhdf5-*.so*", "libhdf5_hl-*.so*")),
+    # the compiler knows its functions without a header
+    Library("fortran", "gfortran", ("gfortran",), ("libgfortran.so.5",)),
     Library("pnetcdf", "openmpi", ("mpicc.openmpi",), ("libpnetcdf.so.0d",)),
     Library("netcdf", "serial", ("mpicc.openmpi",), ("libnetcdf.so.19",)),
     Library(
@@ -67,7 +69,7 @@ LIBRARIES = (
 
 def compiled_for() -> tuple[Library, ...]:
     """Those whose headers are here."""
-    return tuple(library for library in LIBRARIES if library.compiler)
+    return tuple(one for one in LIBRARIES if one.compiler and api_of(one.layer).headers)
 
 
 def catalog() -> Catalog:

@@ -15,6 +15,7 @@ export const LAYERS: readonly Layer[] = [
 	{ name: "mpiio", onWhite: "#0072B2", onBlack: "#3D9BDB", selectable: true },
 	{ name: "mpi", onWhite: "#B85C91", onBlack: "#CC79A7", selectable: true },
 	{ name: "stdio", onWhite: "#938A00", onBlack: "#F0E442", selectable: true },
+	{ name: "fortran", onWhite: "#332288", onBlack: "#8E82D6", selectable: true },
 	{ name: "aio", onWhite: "#8C6BB1", onBlack: "#A68BC7", selectable: true },
 	{ name: "posix", onWhite: "#008A65", onBlack: "#009E73", selectable: true },
 	{ name: "dfs", onWhite: "#117733", onBlack: "#3FA35F", selectable: false },

@@ -274,7 +274,7 @@ storage as (
 ),
 asked as (
 	select file, way, sum(bytes)::double as bytes
-	from (select file, unnest(directions(kind, op)) as way, bytes from functions where own)
+	from (select file, unnest(directions(kind, op)) as way, bytes from functions where own or is_silent(enclosing_layer))
 	group by all
 ),
 -- What a call of a stream takes that neither fills nor empties its buffer; where only sums are known, at most a microsecond. Of printf and scanf it is

@@ -12,9 +12,10 @@ layer in ('fathom', 'user', 'threads', 'mpi');
 create or replace macro is_array_library(layer) as
 is_library(layer) and layer <> 'mpiio';
 
--- May a call of this layer hold a call that says which bytes or arrays it moves? Regions and a user's own functions tell nothing.
+-- May a call of this layer hold a call that says which bytes or arrays it moves? Regions, a user's own functions and statements of Fortran tell
+-- nothing.
 create or replace macro is_holder(layer) as
-is_library(layer) or is_system(layer) or layer in ('mpi', 'fathom');
+is_library(layer) and not is_silent(layer) or is_system(layer) or layer in ('mpi', 'fathom');
 
 -- Is it I/O? Regions, waits for threads and Fathom's own rows are none, nor what only starts, ends or describes MPI.
 create or replace macro is_io(layer, kind) as
@@ -32,13 +33,21 @@ create or replace macro is_outermost(enclosing_layer, enclosing) as
 create or replace macro is_outermost_call(depth, parent) as
 (depth = 0 or parent in (select held.id from calls as held where is_region(held.layer)));
 
+-- Of counters: does the program itself say how much is read or written, and where? Also through statements that do not tell it.
+create or replace macro is_own_access(enclosing_layer, enclosing) as
+(is_outermost(enclosing_layer, enclosing) or is_silent(enclosing_layer));
+
+-- The same of calls.
+create or replace macro is_own_access_call(depth, parent) as
+(depth = 0 or parent in (select held.id from calls as held where is_region(held.layer) or is_silent(held.layer)));
+
 -- Is this function one that only starts, ends or describes MPI? What is inside it is no I/O of the program.
 create or replace macro is_communication(of_layer, of_op) as
 (of_layer, of_op) in (select (ops.layer, ops.op) from ops where ops.kind = 'comm');
 
--- Is it one of the printf and scanf kind, that makes text of numbers or numbers of text?
+-- Does it make text of numbers, or numbers of text?
 create or replace macro is_formatted(op) as
-contains(op, 'printf') or contains(op, 'scanf');
+contains(op, 'printf') or contains(op, 'scanf') or contains(op, '_formatted');
 
 -- What such calls take for the text at most, nanoseconds: twice what text of doubles took on a machine of 2023.
 create or replace macro most_formatting(calls, bytes) as

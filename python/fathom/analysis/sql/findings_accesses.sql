@@ -45,7 +45,7 @@ create or replace macro accesses() as table
 with each as (
 	select
 		id, process, stream, layer, kind, file, file_offset, bytes, start, duration,
-		is_outermost_call(depth, parent) as own,
+		is_own_access_call(depth, parent) as own,
 		lag(stream) over () as stream_before,
 		lag(file) over () as file_before,
 		lag(file_offset + bytes) over () as end_before
@@ -80,7 +80,7 @@ recorded as (
 counted as (
 	select
 		process, null::uinteger as stream, layer, kind, file,
-		is_outermost(enclosing_layer, enclosing) as own,
+		is_own_access(enclosing_layer, enclosing) as own,
 		floor(log2(bytes / (calls - errors)))::int as bin,
 		case when unaligned_file = 0 then true when unaligned_file > 0.5 * calls then false end as aligned,
 		case when consecutive > 0.5 * calls then 'on' when sequential > 0.5 * calls then 'ahead' when sequential < 0.5 * calls then 'back' end
