@@ -90,7 +90,7 @@ def test_same_calls_as_by_preload(tmp_path: Path, program: str, where: str, how:
 
 
 def test_statements_of_fortran(tmp_path: Path) -> None:
-    """libgfortran asks for threads where somebody does: our keys alone made it call functions that were not linked in."""
+    """libgfortran takes our keys for all of threads, and calls what was not linked in."""
     needs.require(["gfortran"])
     source, tables_of = SOURCES / "fortran_statements.f90", []
     for form, how in (("dynamic", []), ("linked", ["-static"])):

@@ -14,6 +14,17 @@ from .model import Catalog
 _LIBC_INSIDE = re.compile(r"_IO_|__(?!isoc)(?!\w*_(chk|2)$)")
 #: Compilers' own libraries have weak references to these, which would find no slot.
 _LEFT_OUT = ("threads",)
+#: What libgfortran and libstdc++ ask of threads, by weak references: of all of it or of nothing (GCC's gthr-posix.h).
+#: They take our own use of keys for all of it.
+_WEAK = (
+    "pthread_once pthread_getspecific pthread_setspecific pthread_create pthread_join pthread_equal pthread_self "
+    "pthread_detach pthread_cancel sched_yield pthread_mutex_lock pthread_mutex_trylock pthread_mutex_timedlock "
+    "pthread_mutex_unlock pthread_mutex_init pthread_mutex_destroy pthread_cond_init pthread_cond_broadcast "
+    "pthread_cond_signal pthread_cond_wait pthread_cond_timedwait pthread_cond_destroy pthread_key_create "
+    "pthread_key_delete pthread_mutexattr_init pthread_mutexattr_settype pthread_mutexattr_destroy "
+    "pthread_rwlock_rdlock pthread_rwlock_tryrdlock pthread_rwlock_wrlock "
+    "pthread_rwlock_trywrlock pthread_rwlock_unlock"
+).split()
 #: Names that compilers of long ago gave Fortran's procedures.
 _OLD_FORTRAN = re.compile(r"\w+__$")
 #: What handlers ask a library for by its name (runtime/handlers/*library*.c, mpi_abi.c).
@@ -54,7 +65,7 @@ def linked(catalog: Catalog, runtime: Path) -> dict[str, str]:
             for name in _ASKED.findall(source.read_text(encoding="utf-8"))
         }
     )
-    options = [f"--wrap={name}" for name in slots]
+    options = [f"--undefined={name}" for name in _WEAK] + [f"--wrap={name}" for name in slots]
     return {
         "slots.txt": "".join(f"{name} {real}\n" for name, real in slots.items()),
         "names.c": _names_c(names),
