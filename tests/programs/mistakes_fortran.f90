@@ -1,4 +1,4 @@
-! mistakes_fortran numbers-as-text|numbers-in-binary FILE: a million numbers, one WRITE each, or all by one.
+! mistakes_fortran numbers-as-text|records|numbers-in-binary FILE: a million numbers, one WRITE each, or all by one.
 program mistakes_fortran
   implicit none
   integer, parameter :: n = 1024
@@ -19,6 +19,13 @@ program mistakes_fortran
     do j = 1, n
       do i = 1, n
         write (10, *) field(i, j)
+      end do
+    end do
+  else if (what == 'records') then
+    open (10, file=trim(file), status='replace', form='unformatted')
+    do j = 1, n
+      do i = 1, n
+        write (10) field(i, j)
       end do
     end do
   else
