@@ -51,9 +51,14 @@ uint32_t fortran_object(const struct fortran_statement *said)
 	return object_of(said->unit);
 }
 
+static bool is_failed(const struct fortran_statement *said)
+{
+	return (said->flags & ENDED_HOW) == ENDED_BY_ERROR;
+}
+
 void fortran_failed(struct call *c, const struct fortran_statement *said)
 {
-	if ((said->flags & ENDED_HOW) == ENDED_BY_ERROR)
+	if (is_failed(said))
 		c->error = 1;
 }
 
@@ -91,7 +96,7 @@ static uint32_t object_opened(const struct open_statement *o)
 void fortran_opened(struct call *c, const struct fortran_statement *said)
 {
 	fortran_failed(c, said);
-	if (c->error)
+	if (is_failed(said))
 		return;
 	c->object = object_opened((const struct open_statement *)said);
 	handle_put(&fortran_units, 0, (uint32_t)said->unit, c->object);
@@ -100,7 +105,7 @@ void fortran_opened(struct call *c, const struct fortran_statement *said)
 void fortran_closed(struct call *c, const struct fortran_statement *said)
 {
 	fortran_failed(c, said);
-	if (!c->error)
+	if (!is_failed(said))
 		handle_take(&fortran_units, 0, (uint32_t)said->unit);
 }
 
