@@ -25,9 +25,8 @@ def test_a_form_and_its_habit(tmp_path: Path, form: str, habit: str) -> None:
     needs.require(["python:numpy", *(["python:h5py"] if form == "hdf5" else [])])
     data = tmp_path / "data"
     data.mkdir()
-    # Rounds of many files are told apart by pauses, which on a busy machine stand within a round too.
-    pause = 500 if form == "chunks" else 100
-    words = (PROGRAM, form, habit, data, "--rounds", 3, "--mb", 4, "--compute", pause)
+    # Rounds are told apart by pauses, which on a busy machine stand within a round too, or last ten times as long.
+    words = (PROGRAM, form, habit, data, "--rounds", 3, "--mb", 4, "--compute", 500)
     run = fathom.open(exports.record(tmp_path, "--", paths.PYTHON, *words))
     (row,) = run.by("checkpoint").to_pylist()
     files = [file for file in data.rglob("*") if file.is_file()]
