@@ -44,9 +44,8 @@ static void begin(const char *name, const struct fathom_with *with)
 		return;
 	}
 	op = op_named(name, with, &hash);
-	if (op != UINT32_MAX)
-		c = span_begin(op, object_of(with), hash, frame,
-			       site); /* its name may be shared or cut */
+	if (op != UINT32_MAX) /* found by the hash: its op's name may be shared or cut */
+		c = span_begin(op, object_of(with), hash, frame, site);
 	if (!c) {
 		if (t)
 			t->spans.skipped += t->spans.depth > 0;
@@ -55,8 +54,8 @@ static void begin(const char *name, const struct fathom_with *with)
 	set_fields(c, with);
 	c->scratch[1] = (uintptr_t)name;
 	t = c->thread;
-	if (c->seq != ~0ull &&
-	    c->depth == t->regions_around) /* what is called from here on lies in it */
+	/* What is called from here on lies in it. */
+	if (c->seq != ~0ull && c->depth == t->regions_around)
 		t->regions_around++;
 }
 
@@ -66,6 +65,9 @@ static uint32_t find(const struct spans *r, const char *name)
 	uint32_t i = r->depth;
 	uint64_t hash;
 
+	/* A statement of Fortran may be open in it. */
+	while (i && op_of(r->call[i - 1].op)->layer != LAYER_USER)
+		i--;
 	if (!i || !name || r->call[i - 1].scratch[1] == (uintptr_t)name)
 		return i;
 	hash = text_hash(name, 0);
