@@ -41,7 +41,7 @@ ERRORS = {
     "rmdir": ("EACCES",),
 }
 
-LEFT = re.compile(r"/tables\.(old/|shares\.)")
+LEFT = re.compile(r"/tables\.(old/|shares\.|tmp\.)")
 LINE = re.compile(r"(\d+) +(\w+)\(")
 
 
@@ -53,7 +53,7 @@ class Result:
     files: dict[str, bytes]
 
     def same(self, other: Result) -> bool:
-        """Old tables, and what shares left, may stay until the next pack."""
+        """Old tables, by now under the name of new ones, and what shares left may stay until the next pack."""
         old = {name for name in self.files if LEFT.search(name)}
         files = {name: text for name, text in self.files.items() if name not in old}
         return (self.output, files) == (other.output, other.files)
