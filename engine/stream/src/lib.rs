@@ -9,7 +9,8 @@
 macro_rules! warn {
 	($($words:tt)*) => {{
 		use std::io::Write as _;
-		let _ = writeln!(std::io::stderr(), "{}", $crate::printable(&format!($($words)*)));
+		let line = format!("{}\n", $crate::printable(&format!($($words)*)));
+		let _ = std::io::stderr().write_all(line.as_bytes()); // at once: others write there too
 	}};
 }
 
