@@ -10,37 +10,7 @@
 -- causes: library
 -- when:   exists (from counters where is_formatted(op))
 -- seen:   two million doubles, measured: 0.48 s by fprintf with %.17g, 0.01 s by one fwrite; Carns et al. 2011 (Darshan) for streams
-with formatted as (
-	select layer, process, file, kind, op, sum(calls - errors) as n, sum(bytes)::double as bytes
-	from counters
-	where is_formatted(op) and kind in ('read', 'write')
-	group by all
-	union all
-	-- A statement of Fortran does not tell its bytes: those of its system calls.
-	select enclosing_layer, process, file, kind, enclosing, 0, sum(bytes)
-	from counters
-	where is_silent(enclosing_layer) and is_formatted(enclosing) and is_system(layer) and kind in ('read', 'write')
-	group by all
-),
-cells as (
-	select layer, process, file, kind, sum(time) / 1e9 as seconds
-	from account()
-	where cause = 'library' and layer in ('stdio', 'fortran') and is_formatted(op)
-	group by all
-),
-moved as (
-	select layer, process, file, kind, any_value(op) as op, sum(n) as n, sum(bytes) as bytes from formatted group by layer, process, file, kind
-),
-process as (
-	select
-		coalesce(p.place, 'all files') as path, f.layer, f.kind, f.process, any_value(f.op) as op, list(f.file) filter (f.file is not null) as files,
-		sum(f.n) as n, sum(f.bytes) as bytes, sum(c.seconds) as seconds
-	from moved as f join cells as c on c.process = f.process and c.layer = f.layer and c.kind = f.kind and c.file is not distinct from f.file
-		left join places() as p on p.file = f.file
-	where f.file is null or p.file is not null
-	group by p.place, f.layer, f.kind, f.process
-),
-example as (
+with example as (
 	select coalesce(p.place, 'all files') as path, c.layer, c.kind, max_by(c.id, c.duration, 8) as calls
 	from calls as c join places() as p using (file)
 	where is_formatted(c.op) and c.kind in ('read', 'write')
@@ -63,7 +33,7 @@ select
 	max(seconds) as seconds,
 	coalesce(any_value(e.calls), []) as calls,
 	max(seconds - bytes / 1e9) as lost
-from process left join example as e using (path, layer, kind)
-where seconds >= 3e-9 * bytes
+from conversions() left join example as e using (path, layer, kind)
+where formatted and seconds >= 3e-9 * bytes
 group by path, layer, kind
 having sum(bytes) >= 1048576

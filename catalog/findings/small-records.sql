@@ -9,37 +9,7 @@
 -- causes: library
 -- when:   (select coalesce(sum(calls), 0) from counters where layer = 'fortran' and op in ('WRITE_unformatted', 'READ_unformatted')) >= 1000
 -- seen:   four million numbers, a record each, and read again, measured: 1.0 s, and 0.1 s by one statement each
-with statement as (
-	select process, file, kind, op, sum(calls - errors) as n, 0 as bytes
-	from counters
-	where layer = 'fortran' and op in ('WRITE_unformatted', 'READ_unformatted')
-	group by all
-	union all
-	select process, file, kind, null, 0, sum(bytes)
-	from counters
-	where enclosing_layer = 'fortran' and enclosing in ('WRITE_unformatted', 'READ_unformatted') and is_system(layer) and kind in ('read', 'write')
-	group by all
-),
-moved as (
-	select process, file, kind, any_value(op) as op, sum(n)::double as n, sum(bytes)::double as bytes from statement group by process, file, kind
-),
-cells as (
-	select process, file, kind, sum(time) / 1e9 as seconds
-	from account()
-	where cause = 'library' and layer = 'fortran' and op in ('WRITE_unformatted', 'READ_unformatted')
-	group by all
-),
-process as (
-	select
-		coalesce(p.place, 'all files') as path, m.kind, m.process, any_value(m.op) as op, list(m.file) filter (m.file is not null) as files, sum(m.n) as n,
-		sum(m.bytes) as bytes, sum(c.seconds) as seconds
-	from moved as m join cells as c on c.process = m.process and c.kind = m.kind and c.file is not distinct from m.file
-		left join places() as p on p.file = m.file
-	where m.file is null or p.file is not null
-	group by p.place, m.kind, m.process
-	having sum(m.n) >= 1000 and sum(m.bytes) < 4096 * sum(m.n)
-),
-example as (
+with example as (
 	select coalesce(p.place, 'all files') as path, c.kind, max_by(c.id, c.duration, 8) as calls
 	from calls as c join places() as p using (file)
 	where c.layer = 'fortran' and c.op in ('WRITE_unformatted', 'READ_unformatted')
@@ -58,6 +28,7 @@ select
 	max(seconds) as seconds,
 	coalesce(any_value(e.calls), []) as calls,
 	max(seconds - bytes / 1e9) as lost
-from process left join example as e using (path, kind)
+from conversions() left join example as e using (path, kind)
+where layer = 'fortran' and not formatted and n >= 1000 and bytes < 4096 * n
 group by path, kind
 having max(seconds - bytes / 1e9) > 0

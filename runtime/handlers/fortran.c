@@ -35,20 +35,15 @@ struct open_statement {
 };
 
 /* Unit to object of its file. Those that are connected from the beginning: 0, 5 and 6, to descriptors 2, 0 and 1. */
-static uint32_t object_of(int32_t unit)
-{
-	static const int32_t connected[UNITS_OF_LIBC] = {5, 6, 0};
-	const uint32_t object = (uint32_t)handle_get(&fortran_units, 0, (uint32_t)unit);
-
-	for (int fd = 0; !object && fd < UNITS_OF_LIBC; fd++)
-		if (connected[fd] == unit)
-			return descriptor_object(fd);
-	return object;
-}
-
 uint32_t fortran_object(const struct fortran_statement *said)
 {
-	return object_of(said->unit);
+	static const int32_t connected[UNITS_OF_LIBC] = {5, 6, 0};
+	const uint32_t object = (uint32_t)handle_get(&fortran_units, 0, (uint32_t)said->unit);
+
+	for (int fd = 0; !object && fd < UNITS_OF_LIBC; fd++)
+		if (connected[fd] == said->unit)
+			return descriptor_object(fd);
+	return object;
 }
 
 static bool is_failed(const struct fortran_statement *said)
@@ -126,7 +121,7 @@ void fortran_begin(bool writes, const struct fortran_statement *said, const void
 	c = span_find(LAYER_FORTRAN, (uintptr_t)said);
 	if (c) /* an exception left it: a block is on its procedure's stack */
 		span_end(c, ticks_now());
-	c = span_begin(ops_of[writes][text], object_of(said->unit), (uintptr_t)said, frame, site);
+	c = span_begin(ops_of[writes][text], fortran_object(said), (uintptr_t)said, frame, site);
 	if (c)
 		c->field[0] = said->unit;
 }

@@ -108,6 +108,11 @@ def names(*kinds: str) -> tuple[str, ...]:
     return tuple(layer.name for layer in layers() if not kinds or layer.kind in kinds)
 
 
+def silent() -> tuple[str, ...]:
+    """Layers whose calls do not say how many bytes they move."""
+    return tuple(layer.name for layer in layers() if not layer.bytes)
+
+
 def bits() -> Mapping[str, int]:
     """Layer name -> bit of the control page's gate."""
     known = {layer.name: layer.bit for layer in layers() if layer.bit is not None}
@@ -216,9 +221,9 @@ def sql() -> str:
         parts.append(
             f"-- {meaning}\ncreate or replace macro is_{kind}(layer) as\nlayer in ({listed});\n"
         )
-    silent = ", ".join(f"'{layer.name}'" for layer in layers() if not layer.bytes)
+    listed = ", ".join(f"'{name}'" for name in silent())
     parts.append(
         "-- Do its calls not say how many bytes they move?\n"
-        f"create or replace macro is_silent(layer) as\nlayer in ({silent});\n"
+        f"create or replace macro is_silent(layer) as\nlayer in ({listed});\n"
     )
     return "\n".join(parts)

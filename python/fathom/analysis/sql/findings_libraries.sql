@@ -226,3 +226,36 @@ select file, max(try_cast(value as bigint)) as cb_nodes from hints_in_force wher
 -- Columns: process.
 create or replace macro ompio_users() as table
 select process from processes where mpi like '%Open MPI%' and process not in (from romio_users());
+
+-- Reads and writes of printf and scanf and of Fortran's statements: what the library took for itself beside the bytes that moved. A statement
+-- does not tell its bytes: those of its system calls. Of each process and place; `all files` where files are not known.
+-- Columns: layer, process, path, kind, formatted (text is made or read), op, files, n (calls that did not fail), bytes, seconds.
+create or replace macro conversions() as table
+with each as (
+	select layer, process, file, kind, is_formatted(op) as formatted, op, calls - errors as n, bytes
+	from counters
+	where (is_formatted(op) or is_silent(layer)) and kind in ('read', 'write')
+	union all
+	select enclosing_layer, process, file, kind, is_formatted(enclosing), null, 0, bytes
+	from counters
+	where is_silent(enclosing_layer) and (enclosing like 'READ%' or enclosing like 'WRITE%') and is_system(layer) and kind in ('read', 'write')
+),
+moved as (
+	select layer, process, file, kind, formatted, any_value(op) as op, sum(n)::double as n, sum(bytes)::double as bytes
+	from each
+	group by layer, process, file, kind, formatted
+),
+took as (
+	select layer, process, file, kind, is_formatted(op) as formatted, sum(time) / 1e9 as seconds
+	from account()
+	where cause = 'library' and (is_formatted(op) or is_silent(layer)) and kind in ('read', 'write')
+	group by all
+)
+select
+	m.layer, m.process, coalesce(p.place, 'all files') as path, m.kind, m.formatted, any_value(m.op) as op,
+	list(m.file) filter (m.file is not null) as files, sum(m.n) as n, sum(m.bytes) as bytes, sum(t.seconds) as seconds
+from moved as m join took as t on t.layer = m.layer and t.process = m.process and t.kind = m.kind and t.formatted = m.formatted
+		and t.file is not distinct from m.file
+	left join places() as p on p.file = m.file
+where m.file is null or p.file is not null
+group by m.layer, m.process, p.place, m.kind, m.formatted;

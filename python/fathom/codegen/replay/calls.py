@@ -9,7 +9,7 @@ from os.path import commonpath, normpath
 from pathlib import PurePosixPath
 from typing import Any
 
-from fathom.catalog.layers import layers as layers_of_all
+from fathom.catalog.layers import silent
 from fathom.errors import RunError
 from fathom.run.limitations import every_call
 from fathom.run.store import Run
@@ -24,7 +24,7 @@ LAYERS = {
 ASIDE = ("stdio", "aio", "pnetcdf", "netcdf")
 SYSTEM_WIDE = "on files of the system, pipes, sockets, devices, what was open before"
 #: Regions, waits and statements of Fortran: what is done again lies in them.
-AROUND = ("user", "threads", *(layer.name for layer in layers_of_all() if not layer.bytes))
+AROUND = ("user", "threads", *silent())
 #: Files below are the system's: libraries, devices, what the kernel tells.
 SYSTEM = ("bin", "dev", "etc", "lib", "lib32", "lib64", "proc", "run", "sbin", "sys", "usr")
 MOST = 5_000_000  # calls that are looked at
